@@ -1,0 +1,131 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/secret.hpp"
+#include "messages/error.hpp"
+
+namespace cdc::config {
+
+/// How a connection is protected; libpq's meaning of each.
+enum class ssl_mode : std::uint8_t { disable, prefer, require, verify_ca, verify_full };
+
+/// Where a mistake stands: `file:line:column`.
+struct place {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+/// [source]
+struct source_config {
+  std::string name;            ///< Label in metrics, logs and the API; default: the file's stem.
+  secret url;                  ///< From url_env or url; sslmode and friends merged in by the reader.
+  std::string url_from;        ///< `$VARIABLE` or `source.url`: how messages name it.
+  std::optional<secret> admin_url; ///< For creating the publication and the slot only.
+  std::optional<ssl_mode> sslmode; ///< Wins over the URL's; default prefer.
+  std::string sslrootcert, sslcert, sslkey;
+  std::uint32_t reconnect_max = 10;
+  std::chrono::milliseconds reconnect_backoff{1000};
+  std::uint32_t load_workers = 1;
+  std::uint32_t load_chunk_rows = 50'000;
+  std::string slot_name = "cdc_actors";
+  std::string publication = "cdc_actors_pub";
+};
+
+/// [target], or one [[sink]].
+struct target_config {
+  enum class flavor : std::uint8_t { sqlite, ndjson, null };
+
+  std::string name = "target";
+  flavor what = flavor::sqlite;
+  std::string path;                     ///< sqlite, ndjson; `-` is standard output (ndjson).
+  bool numeric_as_number = false;       ///< sqlite: numeric = "number"
+  bool add_columns = false;             ///< sqlite: schema_changes = "add"
+  std::uint64_t rotate_bytes = 0;       ///< ndjson: 0 = one file for ever.
+  place at;
+};
+
+/// [engine]
+struct engine_config {
+  std::uint32_t batch_size = 1000;
+  std::uint64_t batch_max_bytes = 10'485'760;
+  std::uint32_t write_concurrency = 1;
+  std::optional<std::uint32_t> load_max_rows_per_sec;
+  std::uint32_t retry_max = 10;
+  std::chrono::milliseconds retry_backoff{500};
+  std::optional<std::chrono::milliseconds> retry_max_elapsed;
+  std::chrono::milliseconds checkpoint_interval{500};
+  std::optional<std::chrono::seconds> halted_retry;
+};
+
+/// [metrics] and [api]: one listener each.
+struct listener_config {
+  bool enabled = true;
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 9100;
+  std::optional<secret> token{};
+
+  bool operator==(const listener_config&) const = default;
+};
+
+/// [log]
+struct log_config {
+  enum class form : std::uint8_t { text, json };
+  form format = form::text;
+  std::string level = "info";                   ///< trace, debug, info, warn, error.
+  std::map<std::string, std::string> areas;     ///< Level by area: source, engine, sink, load, …
+
+  bool operator==(const log_config&) const = default;
+};
+
+/// [sync.<key>]: one table, or many by pattern.
+struct sync_config {
+  std::string key;
+  std::vector<std::string> tables;   ///< `table = "s.t"` is one exact name; patterns may hold `*` and `!`.
+  bool is_pattern = false;
+  std::string into;                  ///< Empty: the source table's name.
+  std::vector<std::string> columns;
+  std::vector<std::string> exclude_columns;
+  std::map<std::string, std::string> fields;    ///< Source column → target column.
+  std::map<std::string, std::string> constants; ///< Target column → text; {schema}, {table} open.
+  std::vector<std::string> primary_key;         ///< Empty: the catalogue's.
+  bool append_only = false;
+  place at;
+};
+
+/// One file: one pipeline.
+struct pipeline_config {
+  std::string file;
+  source_config source;
+  std::vector<target_config> targets;
+  engine_config engine;
+  listener_config metrics;
+  listener_config api{.enabled = false, .port = 9101};
+  log_config log;
+  std::vector<sync_config> syncs;
+  std::vector<std::string> notes;    ///< Accepted, but worth saying: an inline secret, a key without effect here.
+};
+
+/// Reads one file. Every mistake at once, one per line, each `file:line:column: section.key: what`.
+/// The environment is asked through `lookup` so that tests need none.
+using environment = std::optional<std::string> (*)(const char* name);
+[[nodiscard]] result<pipeline_config> parse(std::string_view text, std::string_view file, environment lookup);
+[[nodiscard]] result<pipeline_config> read(const std::filesystem::path& file);
+
+/// Several files as one process: every mistake of every file, and the rules across them (unique
+/// source names, slots, target paths; equal [metrics], [api] and [log]).
+[[nodiscard]] result<std::vector<pipeline_config>> read_all(const std::vector<std::filesystem::path>& files);
+/// The *.toml files directly inside `folder`, in name order, without dot-files.
+[[nodiscard]] result<std::vector<std::filesystem::path>> files_in(const std::filesystem::path& folder);
+
+/// True when the table `schema.name` is chosen by the section: exact, or by the last matching pattern.
+[[nodiscard]] bool selects(const sync_config& section, std::string_view schema, std::string_view name);
+
+} // namespace cdc::config
