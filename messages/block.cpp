@@ -47,7 +47,7 @@ void block_builder::commit(const transaction& ended) {
 void block_builder::advance(position end) {
   block_->events.push_back(
     {.what = operation::advance, .first = static_cast<std::uint32_t>(block_->transactions.size())});
-  block_->transactions.push_back({.end = end});
+  block_->transactions.push_back({.final = {}, .end = end});
 }
 
 void block_builder::truncate(const relation_ptr& shape) {
@@ -80,6 +80,12 @@ void block_builder::value(std::string_view bytes) {
   auto* space = value_space(bytes.size());
   if (!bytes.empty())
     std::memcpy(space, bytes.data(), bytes.size());
+}
+
+char* block_builder::space(std::size_t size) {
+  auto* begin = reserve(size);
+  block_->arena_used += size;
+  return begin;
 }
 
 char* block_builder::value_space(std::size_t size) {

@@ -134,6 +134,15 @@ public:
   void absent(); ///< Marks the event partial when it stands in the after-image.
   void value(std::string_view bytes);
 
+  /// Room for several values of one event, `size` bytes together, that the caller fills and then
+  /// divides with piece(). Valid until the next call of any other member but piece() and null().
+  [[nodiscard]] char* space(std::size_t size);
+  /// The next cell is [begin, end) of the last space().
+  void piece(const char* begin, const char* end) {
+    block_->cells.push_back({.offset = static_cast<std::uint32_t>(begin - block_->arena.data()),
+                             .size = static_cast<std::uint32_t>(end - begin)});
+  }
+
   /// Room for a value of `size` bytes that the caller fills; the cell is complete at once.
   /// Valid until the next call.
   [[nodiscard]] char* value_space(std::size_t size);
