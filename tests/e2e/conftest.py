@@ -1,0 +1,71 @@
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from support.pipeline import Pipeline  # noqa: E402
+from support.server import Server, Unobtainable  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: only with scripts/test --full")
+
+
+@pytest.fixture(scope="session")
+def ground():
+    """A folder that the servers' own user can reach."""
+    path = tempfile.mkdtemp(prefix="cdc-e2e.")
+    pathlib.Path(path).chmod(0o711)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def servers(ground):
+    """servers(version, *settings) starts a server once per session and settings."""
+    running = {}
+
+    def start(version=15, *settings):
+        key = (version, settings)
+        if key not in running:
+            try:
+                running[key] = Server(version, f"{ground}/pg{version}-{len(running)}", *settings)
+            except Unobtainable as why:
+                pytest.skip(f"PostgreSQL {version}: {why}")
+        return running[key]
+
+    yield start
+    for server in running.values():
+        server.stop("immediate")
+
+
+@pytest.fixture
+def server(servers):
+    return servers(15)
+
+
+@pytest.fixture
+def database(server):
+    made = server.new_database()
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def pipeline(database, tmp_path):
+    """pipeline(*sections, **settings) makes one; every process it started is killed at the end."""
+    made = []
+
+    def make(*sections, folder="p", **settings):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        at = settings.pop("database", database)
+        made.append(Pipeline(tmp_path / folder, at, sections, **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.kill()
