@@ -172,7 +172,7 @@ struct board_view {
   std::string version;
   std::int64_t started = 0; ///< Microseconds since 1970 UTC.
   std::int64_t now = 0;
-  std::vector<actor_view> actors; ///< In the order they were added; parents first.
+  std::vector<actor_view> actors{}; ///< In the order they were added; parents first.
   std::vector<pipeline_view> pipelines{};
 };
 
