@@ -114,7 +114,10 @@ private:
   [[nodiscard]] result<std::vector<rows>> results(std::string_view doing,
                                                   std::chrono::milliseconds each,
                                                   const std::function<void()>* meanwhile);
+  [[nodiscard]] result<void> await_result(std::string_view doing, std::chrono::milliseconds each,
+                                          const std::function<void()>* meanwhile);
   [[nodiscard]] result<void> end_copy();
+  void request_cancel() noexcept;
   [[nodiscard]] error stopped();
   [[nodiscard]] error broke(std::string_view doing) const;
 
