@@ -1,0 +1,252 @@
+"""What is wrong is named: file:line:key, or server, object and fix. Nothing is lost, nothing crashes."""
+
+import os
+import pathlib
+import shutil
+import sqlite3
+import time
+
+import pytest
+
+from support.fault_proxy import FaultProxy
+from support.pipeline import eventually, section
+
+T = section("t", table="public.t")
+
+
+@pytest.fixture
+def table(database):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)",
+                 "INSERT INTO public.t SELECT i, 'v' FROM generate_series(1, 500) i")
+
+
+def ends(run, *words, status=1, within=30):
+    """The process ends with `status` and its output names every word."""
+    assert run.wait(within) == status, run.log()
+    for word in words:
+        assert word in run.log(), f"{word!r} is not in:\n{run.log()}"
+
+
+# -- configuration ------------------------------------------------------------------------------------
+
+
+def test_every_mistake_of_a_file_is_reported_at_once_and_nothing_is_touched(database, pipeline, table):
+    run = pipeline(T + "colums = [\"id\"]\n", section("u", table="public.t", into="t"),
+                   engine='batch_size = "many"\ncheckpoint_interval_ms = 500')
+    run.start()
+    ends(run, "cdc.toml:", "colums", "columns", "batch_size", status=2)
+    assert not run.path.exists()
+    assert database.value("SELECT count(*) FROM pg_publication") == 0
+
+
+def test_a_missing_environment_variable_is_named(pipeline, table):
+    run = pipeline(T)
+    del run.environment["CDC_TEST_SOURCE"]
+    run.start()
+    ends(run, "CDC_TEST_SOURCE", status=2)
+
+
+def test_a_file_that_is_not_there_or_not_toml(pipeline, table):
+    run = pipeline(T)
+    run.config.write_text("[source\nurl = 3")
+    run.start()
+    ends(run, "cdc.toml:1", status=2)
+    run.config.unlink()
+    run.start()
+    ends(run, "cdc.toml", status=2)
+
+
+# -- the source ---------------------------------------------------------------------------------------
+
+
+def test_a_wrong_password_halts_at_once_and_never_shows_it(database, pipeline, table):
+    run = pipeline(T, url=database.url.replace(":secret@", ":sesame@")).start()
+    ends(run, "127.0.0.1", "password", within=20)
+    assert "sesame" not in run.log()
+
+
+def test_an_unknown_database_is_named(database, pipeline, table):
+    run = pipeline(T, url=database.url.rsplit("/", 1)[0] + "/nowhere").start()
+    ends(run, "nowhere", within=20)
+
+
+def test_a_server_that_is_down_is_retried_and_then_given_up(database, pipeline, table):
+    proxy = FaultProxy(database.server.port)
+    proxy.refusing = True
+    run = pipeline(T, url=database.url.replace(str(database.server.port), str(proxy.port)),
+                   source="reconnect_max = 2").start()
+    ends(run, str(proxy.port), within=40)
+    proxy.close()
+
+
+def test_a_server_that_comes_up_later_is_found(database, pipeline, table):
+    proxy = FaultProxy(database.server.port)
+    proxy.refusing = True
+    run = pipeline(T, url=database.url.replace(str(database.server.port), str(proxy.port)),
+                   source="reconnect_max = 50").start()
+    time.sleep(1)
+    proxy.refusing = False
+    run.until_equal("public.t")
+    proxy.close()
+
+
+def test_a_table_that_is_missing_is_named(pipeline, table):
+    run = pipeline(T, section("u", table="public.nothing")).start()
+    ends(run, "public.nothing")
+
+
+def test_a_table_without_a_key_is_refused_with_both_ways_on(database, pipeline, table):
+    database.run("CREATE TABLE public.k (v int)")
+    run = pipeline(T, section("k", table="public.k")).start()
+    ends(run, "public.k", "append_only", "REPLICA IDENTITY")
+    assert database.value("SELECT count(*) FROM pg_publication_tables WHERE tablename = 'k'") == 0
+
+
+def test_replica_identity_nothing_is_refused(database, pipeline, table):
+    database.run("ALTER TABLE public.t REPLICA IDENTITY NOTHING")
+    run = pipeline(T).start()
+    ends(run, "public.t", "REPLICA IDENTITY")
+
+
+def test_a_role_without_select_is_told_the_grant(database, pipeline, table):
+    database.run("DROP ROLE IF EXISTS poor", "CREATE ROLE poor LOGIN REPLICATION PASSWORD 'secret'")
+    run = pipeline(T, url=database.url.replace("postgres:secret", "poor:secret")).start()
+    ends(run, "GRANT")
+
+
+def test_publication_members_that_differ_are_printed_with_the_alter(database, pipeline, table):
+    database.run("CREATE TABLE public.u (id int PRIMARY KEY)")
+    run = pipeline(T)
+    assert run.once() == 0
+    more = pipeline(T, section("u", table="public.u"), slot=run.slot).start()
+    ends(more, "ALTER PUBLICATION", "public", "u")
+    database.run(f'ALTER PUBLICATION "{run.slot}_pub" ADD TABLE public.u', "INSERT INTO public.u VALUES (1)")
+    more.start()
+    more.until_equal("public.t", "public.u")
+
+
+def test_a_slot_of_another_plugin_is_refused(database, pipeline, table):
+    run = pipeline(T)
+    database.run(f"SELECT pg_create_logical_replication_slot('{run.slot}', 'test_decoding')")
+    run.start()
+    ends(run, "test_decoding", run.slot)
+
+
+def test_a_slot_that_was_dropped_is_not_recreated_in_silence(database, pipeline, table):
+    run = pipeline(T)
+    assert run.once() == 0
+    database.run(f"SELECT pg_drop_replication_slot('{run.slot}')")
+    run.start()
+    ends(run, run.slot)
+    assert database.value("SELECT count(*) FROM pg_replication_slots WHERE database = current_database()") == 0
+
+
+def test_a_slot_in_use_names_the_pid(database, pipeline, table):
+    first = pipeline(T).start()
+    first.until_equal("public.t")
+    pid = database.value(f"SELECT active_pid FROM pg_replication_slots WHERE slot_name = '{first.slot}'")
+    second = pipeline(T, slot=first.slot, folder="q", source="reconnect_max = 1").start()
+    ends(second, str(pid), within=40)
+    assert first.running
+
+
+def test_B028_a_lost_slot_is_named_and_not_reloaded_in_silence(servers, pipeline):
+    server = servers(15, "max_slot_wal_keep_size=32MB", "max_wal_size=64MB", "min_wal_size=32MB")
+    database = server.new_database()
+    try:
+        database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", "INSERT INTO public.t VALUES (1, 'a')")
+        run = pipeline(T, database=database)
+        assert run.once() == 0
+        for _ in range(6):
+            database.run("SELECT pg_logical_emit_message(false, 'fill', repeat('x', 1000000)) FROM generate_series(1, 14)",
+                         "SELECT pg_switch_wal()", "CHECKPOINT")
+        run.start()
+        ends(run, run.slot, "lost", within=40)
+    finally:
+        database.drop()
+
+
+# -- the target ---------------------------------------------------------------------------------------
+
+
+def test_a_target_older_than_the_slot_is_refused_by_name(database, pipeline, table, tmp_path):
+    run = pipeline(T)
+    assert run.once() == 0
+    shutil.copy(run.path, tmp_path / "copy.db")
+    database.run("INSERT INTO public.t VALUES (1000, 'later')")
+    assert run.once() == 0
+    for left in pathlib.Path(run.folder).glob("target.db*"):
+        left.unlink()
+    shutil.copy(tmp_path / "copy.db", run.path)
+    run.start()
+    ends(run, run.slot, "/", "fresh")
+
+
+def test_a_target_file_that_is_no_database(pipeline, table):
+    run = pipeline(T)
+    run.path.write_text("this is no database, but it is long enough to look like a file" * 20)
+    run.start()
+    ends(run, "target.db", "database")
+
+
+def test_a_target_of_another_stream_is_refused(database, pipeline, table):
+    first = pipeline(T)
+    assert first.once() == 0
+    other = pipeline(T)
+    other.start()
+    ends(other, first.slot, other.slot)
+
+
+def test_a_folder_that_is_not_there(pipeline, table, tmp_path):
+    run = pipeline(T, target=f'[target]\nflavor = "sqlite"\npath = "{tmp_path}/no/such/folder/x.db"\n').start()
+    ends(run, "no/such/folder")
+
+
+def test_an_existing_table_of_another_shape_is_refused_column_by_column(pipeline, table):
+    run = pipeline(T)
+    with sqlite3.connect(run.path) as file:
+        file.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, other TEXT)")
+    run.start()
+    ends(run, "t", "v")
+
+
+def test_two_processes_never_write_one_file(database, pipeline, table):
+    first = pipeline(T).start()
+    first.until_equal("public.t")
+    second = pipeline(T, source="reconnect_max = 0").start()
+    ends(second, "target.db", within=40)
+    assert first.running
+
+
+def test_a_target_that_is_locked_by_a_foreign_writer_is_waited_for(database, pipeline, table):
+    run = pipeline(T).start()
+    run.until_equal("public.t")
+    foreign = sqlite3.connect(run.path, isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
+    database.run("INSERT INTO public.t VALUES (2000, 'waits')")
+    time.sleep(1)
+    foreign.execute("ROLLBACK")
+    foreign.close()
+    run.until_equal("public.t")
+
+
+def test_a_disk_that_is_full_loses_nothing(database, pipeline, tmp_path, table):
+    small = tmp_path / "small"
+    small.mkdir()
+    if os.system(f"mount -t tmpfs -o size=3m tmpfs {small} 2>/dev/null") != 0:
+        pytest.skip("no right to mount a small file system")
+    try:
+        run = pipeline(T, target=f'[target]\nflavor = "sqlite"\npath = "{small}/x.db"\n', source="reconnect_max = 100")
+        run.path = small / "x.db"
+        run.start()
+        run.until_equal("public.t")
+        database.run("INSERT INTO public.t SELECT i, repeat('x', 2000) FROM generate_series(10000, 12500) i")
+        eventually(lambda: "full" in run.log() or "space" in run.log(), within=60, what="a word about the disk")
+        os.system(f"mount -o remount,size=60m {small}")
+        if not run.running:
+            run.start()
+        run.until_equal("public.t")
+        run.stop()
+    finally:
+        run.kill()
+        os.system(f"umount {small}")
