@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "messages/checkpoint.hpp"
+#include "messages/error.hpp"
+#include "messages/relation.hpp"
+#include "sources/postgres/slots.hpp"
+
+namespace cdc::sources::postgres {
+
+/// One line of what an inspection found.
+struct finding {
+  enum class level : std::uint8_t {
+    good,
+    warning, ///< It runs, but someone should know.
+    bad,     ///< It does not run before this is changed.
+  };
+  level severity = level::good;
+  errc code = errc::source_misconfigured; ///< Of a bad one.
+  std::string text; ///< Names the object, and the SQL where SQL is the way on.
+};
+
+/// A table that a section takes.
+struct chosen_table {
+  relation_ptr shape;
+  std::size_t section = 0; ///< Index into the sections given.
+  bool append_only = false;
+};
+
+struct setup_request {
+  const config::source_config& source;
+  std::span<const config::sync_config> sections;
+  /// Where each target resumes; none: it was never written for this stream.
+  std::vector<std::optional<position>> resumes;
+  /// Drops the slot there is and begins anew, whatever the targets hold.
+  bool fresh = false;
+  /// Called every second while the slot's creation waits.
+  std::function<void(const slot_wait&)> waiting = nullptr;
+  std::shared_ptr<const stop_signal> stop = nullptr;
+};
+
+/// A source that is ready to be streamed from.
+struct prepared_source {
+  stream_identity identity;
+  std::vector<std::string> publications; ///< START_REPLICATION's publication_names.
+  std::vector<chosen_table> tables;      ///< In the order of schema and name.
+  position start;                        ///< The slot's confirmed position.
+  bool slot_created = false;
+  /// Transactions the load's snapshots must be sure of where a target has none stored. With a slot
+  /// created just now: exactly the hidden commits before its start. Otherwise the plain form: all
+  /// that was running (or hidden) at this moment.
+  std::vector<std::uint32_t> unproved;
+  int server_version = 0;
+  std::vector<std::string> notes; ///< The warnings of the inspection.
+};
+
+/// Which stream this source is; touches nothing.
+[[nodiscard]] result<stream_identity> identify(const config::source_config& source,
+                                               std::shared_ptr<const stop_signal> stop = nullptr);
+
+/// Everything that can be said about the source before anything is created. Reads only.
+[[nodiscard]] std::vector<finding> inspect_source(const config::source_config& source,
+                                                  std::span<const config::sync_config> sections);
+
+/// Makes the source ready: inspects it, then creates the publications and the slot that are missing
+/// and nothing else. What exists is never altered: an error names every difference, with the SQL
+/// that would remove it.
+[[nodiscard]] result<prepared_source> prepare_source(const setup_request& request);
+
+} // namespace cdc::sources::postgres
