@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "messages/batch.hpp"
@@ -55,6 +56,12 @@ struct rule_switches {
   bool keyless_snapshot_is_durable = true;
   bool keyless_empties_first = true;
 };
+
+/// The name of the record that holds a table's load progress (to_text of table_progress), and what
+/// the records of a target say about one table.
+[[nodiscard]] std::string progress_record(std::string_view target_name);
+[[nodiscard]] result<std::optional<table_progress>> stored_progress(const sink_state& state,
+                                                                    std::string_view target_name);
 
 /// One table of this branch, as it stands at the start.
 struct table_setup {
@@ -153,6 +160,9 @@ public:
   /// The next batch, or null: nothing to write, the sink is full, or it pays to wait for more.
   /// `source_is_empty`: nothing more is on its way, so a part batch should leave if the sink is free.
   [[nodiscard]] batch_ptr next_batch(bool source_is_empty);
+  /// The next batch that ends a transaction is durable, one without changes if need be. Nothing
+  /// comes of it while nothing was acknowledged since the last durable one.
+  void ask_durable();
   void completed(const write_report& report);
 
   // -- what others ask ----------------------------------------------------------------------------
