@@ -286,21 +286,6 @@ result<void> connection::end_copy() {
   return {};
 }
 
-result<void> connection::abandon_copy() {
-  if (!copying_)
-    return {};
-  request_cancel();
-  for (std::string_view row;;) {
-    const auto more = copy_row(row);
-    if (more && *more)
-      continue;
-    // Either the server obeyed and said so, or the rows had all been sent already.
-    if (more || !broken())
-      return {};
-    return tl::unexpected(more.error());
-  }
-}
-
 // -- the rest -------------------------------------------------------------------------------------
 
 int connection::server_version() const noexcept {

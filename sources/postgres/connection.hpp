@@ -91,8 +91,6 @@ public:
   /// One row of COPY text with its newline, valid until the next call; false at the end, when the
   /// statement has succeeded.
   [[nodiscard]] result<bool> copy_row(std::string_view& row);
-  /// Ends a COPY under way without reading it to the end.
-  [[nodiscard]] result<void> abandon_copy();
   [[nodiscard]] bool copying() const noexcept { return copying_; }
 
   [[nodiscard]] int server_version() const noexcept; ///< 150004 is 15.4.
