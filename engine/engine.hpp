@@ -24,6 +24,9 @@ struct engine_options {
   std::size_t batch_bytes_max = 10'485'760;
   std::size_t batches_outstanding_max = 2; ///< sink::window().
   std::size_t map_bytes_max = std::size_t{32} << 20; ///< The load rule's entries; at the bound the map is begun anew.
+  /// What the senders of blocks hold as credit, stream and load each. Once half of it is in a batch
+  /// that still grows, the batch leaves when the sink is free: a sender without credit sends nothing.
+  credit window{16, std::uint64_t{8} << 20};
 };
 
 /// Parts of the load rule that the simulation switches off, one at a time, to see that it would
@@ -72,9 +75,16 @@ struct table_setup {
 /// Where this life begins.
 struct start_point {
   checkpoint from;                          ///< The target's, or the slot's start at the first start.
-  bool is_first = false;                    ///< No checkpoint yet: `unproved` is stored with the first.
-  std::vector<std::uint32_t> unproved;      ///< First start: U of load-rule §1a (committed in the slot's export, not visible).
+  bool is_first = false;                    ///< No checkpoint yet: it is written at once.
+  /// What no snapshot may miss, beside what the target's records say; asked for by needs_start_view().
+  /// First start: U of load-rule §1a (committed in the slot's export, not visible). Later: the list
+  /// of a snapshot taken after a transaction of its own had ended (the plain form; table_reader::look()).
+  std::vector<std::uint32_t> unproved;
 };
+
+/// True when start_point::unproved must be filled in: rows are still to be read, and the target's
+/// records do not say which transactions those reads must have seen.
+[[nodiscard]] bool needs_start_view(const sink_state& state, std::span<const table_setup> tables);
 
 enum class verdict : std::uint8_t {
   accepted,
@@ -85,7 +95,9 @@ enum class verdict : std::uint8_t {
 struct news {
   enum class what : std::uint8_t {
     wave_durable,    ///< Progress of the open wave is durable: the next may open.
-    ranges_void,     ///< The map was begun anew: stop all readers; unfinished ranges are unopened.
+    /// The map was begun anew: stop all readers; unfinished ranges are unopened, the wave is gone.
+    /// A snapshot taken before this was said must not be handed over afterwards.
+    ranges_void,
     stream_paused,   ///< §1b: the stream stands; take the keyless table's snapshot now.
     refetch,         ///< `table` and `key` are listed: read_key() and hand it over.
     load_finished,   ///< Every table's progress is finished and durable.
@@ -110,7 +122,9 @@ struct accounting {
 /// clock, no thread, no CAF; knows no source and no sink.
 ///
 /// One per sink. Order of calls: the constructor, then any. next_batch() until it gives null after
-/// each input. Errors are final: the pipeline is rebuilt from the checkpoint.
+/// each input. Errors are final: the pipeline is rebuilt from the checkpoint, and every later call that
+/// can fail gives the same error. A stream that was held back goes on within the call that ends the
+/// wait; what fails then is said by that call or by the next next_batch().
 class engine {
 public:
   engine(engine_options options, std::vector<table_setup> tables, const sink_state& state,
@@ -127,7 +141,9 @@ public:
   /// A shape that arrived and has no target yet (drift, or a table seen first in the stream): make
   /// it, let the sink prepare() it, and provide it here; null for a table that no section takes.
   [[nodiscard]] relation_ptr unknown_shape() const;
-  void provide(const relation_ptr& shape, target_table_ptr target);
+  /// A target that was not among the tables at the start is errc::source_unavailable: it has to be
+  /// loaded, and the pipeline that is rebuilt will have it.
+  [[nodiscard]] result<void> provide(const relation_ptr& shape, target_table_ptr target);
 
   // -- the load -----------------------------------------------------------------------------------
 
@@ -139,6 +155,8 @@ public:
   void open_wave(std::span<const range_ref> ranges);
   [[nodiscard]] verdict hand_over(range_ref range, const snapshot& seen, position log_end);
   void rows(range_ref range, block_ptr copied); ///< Held until the stream has passed log_end.
+  /// All its rows were handed over. Of a keyless range: only once the source's flush position has
+  /// reached log_end and the reader's connection still stands (rows of a lost commit, reused xids).
   void end_range(range_ref range);
   void lose_range(range_ref range);             ///< Its reader died: open again, new snapshot.
 
@@ -159,11 +177,13 @@ public:
 
   /// The next batch, or null: nothing to write, the sink is full, or it pays to wait for more.
   /// `source_is_empty`: nothing more is on its way, so a part batch should leave if the sink is free.
-  [[nodiscard]] batch_ptr next_batch(bool source_is_empty);
+  [[nodiscard]] result<batch_ptr> next_batch(bool source_is_empty);
   /// The next batch that ends a transaction is durable, one without changes if need be. Nothing
   /// comes of it while nothing was acknowledged since the last durable one.
   void ask_durable();
-  void completed(const write_report& report);
+  /// Batches complete in their order. errc::invariant_broken when durable <= acknowledged <= written
+  /// would not hold, or when no such batch is out.
+  [[nodiscard]] result<void> completed(const write_report& report);
 
   // -- what others ask ----------------------------------------------------------------------------
 
@@ -173,6 +193,7 @@ public:
 
   [[nodiscard]] checkpoint written() const noexcept;      ///< Highest sent to the sink.
   [[nodiscard]] checkpoint acknowledged() const noexcept; ///< Highest the sink took.
+  [[nodiscard]] position durable() const noexcept;        ///< Highest that survives a power loss.
   [[nodiscard]] position passed() const noexcept;         ///< Everything of the log below it was seen.
   [[nodiscard]] std::size_t outstanding() const noexcept; ///< Batches at the sink.
   [[nodiscard]] bool inside_transaction() const noexcept; ///< The sink holds one open.
