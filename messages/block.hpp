@@ -56,11 +56,12 @@ struct event {
   bool operator==(const event&) const = default;
 };
 
-/// What a source says of one transaction. All of it is known at its end, all but `end` at its begin.
+/// What a source says of one transaction. All of it is known at its end, all but `end` at its
+/// begin.
 struct transaction {
-  position final;              ///< Of the commit record: versions and E are made of it.
-  position end;                ///< Behind the commit: resumed from, and reported to the source.
-  std::uint32_t xid = 0;       ///< Top-level, 32 bit.
+  position final{};             ///< Of the commit record: versions and E are made of it.
+  position end{};               ///< Behind the commit: resumed from, and reported to the source.
+  std::uint32_t xid = 0;        ///< Top-level, 32 bit.
   std::int64_t commit_time = 0; ///< Microseconds since 1970-01-01 UTC.
 
   bool operator==(const transaction&) const = default;
@@ -102,7 +103,7 @@ public:
   /// `blocks_max` blocks are kept for reuse; more are made when asked for, and freed by their user.
   explicit block_pool(std::size_t blocks_max = 16) : blocks_max_(blocks_max) {}
 
-  /// An empty block with its capacity kept from before.
+  /// An empty block with its capacity kept from before, but no arena above 4 MiB.
   [[nodiscard]] std::shared_ptr<block> acquire();
 
 private:

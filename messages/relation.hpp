@@ -45,19 +45,19 @@ struct table_id {
 [[nodiscard]] std::string to_string(const table_id& table);
 
 struct column {
-  std::string name;
-  std::int16_t attribute = 0;    ///< PostgreSQL attnum: a dropped and re-added name has a new one.
-  std::uint32_t type_oid = 0;    ///< As declared; a domain's own OID.
+  std::string name{};
+  std::int16_t attribute = 0; ///< PostgreSQL attnum: a dropped and re-added name has a new one.
+  std::uint32_t type_oid = 0; ///< As declared; a domain's own OID.
   std::int32_t type_modifier = -1;
   kind what = kind::other;
-  kind element = kind::other;    ///< Of an array.
-  char delimiter = ',';          ///< Of an array: pg_type.typdelim.
+  kind element = kind::other; ///< Of an array.
+  char delimiter = ',';       ///< Of an array: pg_type.typdelim.
   bool is_unsigned = false;
-  bool is_key = false;           ///< Part of the relation's key (see relation::key).
-  bool is_identity_key = false;  ///< Part of the replica identity: present in old tuples.
-  bool is_generated = false;     ///< GENERATED … STORED: never in the stream (before PostgreSQL 18).
-  bool is_identity = false;      ///< GENERATED … AS IDENTITY.
-  std::string type_name;         ///< Base type as the server prints it: `numeric`, `varchar`.
+  bool is_key = false;          ///< Part of the relation's key (see relation::key).
+  bool is_identity_key = false; ///< Part of the replica identity: present in old tuples.
+  bool is_generated = false; ///< GENERATED … STORED: never in the stream (before PostgreSQL 18).
+  bool is_identity = false;  ///< GENERATED … AS IDENTITY.
+  std::string type_name{};   ///< Base type as the server prints it: `numeric`, `varchar`.
 
   bool operator==(const column&) const = default;
 };
@@ -76,12 +76,12 @@ enum class replica_identity : char {
 /// `columns` are the columns of the stream, in the order of its tuples; the load selects the same
 /// columns in the same order, so that a row has the same cells from either.
 struct relation {
-  table_id table;
-  std::uint32_t oid = 0;         ///< Of the table the rows are published as (a partition's root).
+  table_id table{};
+  std::uint32_t oid = 0; ///< Of the table the rows are published as (a partition's root).
   std::uint32_t generation = 0;
   replica_identity identity = replica_identity::primary_key;
-  std::vector<column> columns;
-  std::vector<std::uint16_t> key; ///< Indexes into columns, in key order. Empty: keyless.
+  std::vector<column> columns{};
+  std::vector<std::uint16_t> key{}; ///< Indexes into columns, in key order. Empty: keyless.
 
   [[nodiscard]] std::optional<std::size_t> find(std::string_view column_name) const noexcept;
 };
