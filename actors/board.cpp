@@ -191,8 +191,9 @@ sink_view sink_stats::view() const {
           .batch_write = batch_write.view()};
 }
 
-pipeline_stats::pipeline_stats(std::string of_name, std::string of_flavor)
-    : name(std::move(of_name)), flavor(std::move(of_flavor)) {}
+pipeline_stats::pipeline_stats(std::string of_name, std::string of_flavor,
+                               position_speller how_to_spell)
+    : name(std::move(of_name)), flavor(std::move(of_flavor)), spell(how_to_spell) {}
 
 void pipeline_stats::received(position end, std::int64_t commit_time) noexcept {
   received_.store(end.token, relaxed);
@@ -280,6 +281,7 @@ pipeline_view pipeline_stats::view(std::int64_t now) const {
   pipeline_view seen;
   seen.name = name;
   seen.flavor = flavor;
+  seen.spell = spell;
   seen.state = state();
   seen.last_error = last_error_.get();
   view_counters(seen);
@@ -333,13 +335,13 @@ void board::remove(const std::shared_ptr<actor_stats>& gone) {
   });
 }
 
-std::shared_ptr<pipeline_stats> board::pipeline(const std::string& name,
-                                                const std::string& flavor) {
+std::shared_ptr<pipeline_stats> board::pipeline(const std::string& name, const std::string& flavor,
+                                                position_speller spell) {
   const std::lock_guard hold{guard_};
   for (const auto& known : pipelines_)
     if (known->name == name)
       return known;
-  return pipelines_.emplace_back(std::make_shared<pipeline_stats>(name, flavor));
+  return pipelines_.emplace_back(std::make_shared<pipeline_stats>(name, flavor, spell));
 }
 
 void board::remove_pipeline(const std::string& name) {

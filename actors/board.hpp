@@ -205,10 +205,11 @@ private:
 /// block; what says "takes a lock" is for rare things.
 class pipeline_stats {
 public:
-  pipeline_stats(std::string name, std::string flavor);
+  pipeline_stats(std::string name, std::string flavor, position_speller spell = spell_token);
 
   const std::string name;   ///< The `source` label of every metric.
   const std::string flavor; ///< `postgres`.
+  const position_speller spell;
 
   void enter(pipeline_state next) noexcept { state_.store(next, std::memory_order_relaxed); }
   [[nodiscard]] pipeline_state state() const noexcept {
@@ -293,7 +294,8 @@ public:
 
   /// The pipeline of that name, made when it is new.
   [[nodiscard]] std::shared_ptr<pipeline_stats> pipeline(const std::string& name,
-                                                         const std::string& flavor = "postgres");
+                                                         const std::string& flavor = "postgres",
+                                                         position_speller spell = spell_token);
   void remove_pipeline(const std::string& name);
 
   [[nodiscard]] board_view view() const;

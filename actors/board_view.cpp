@@ -1,5 +1,7 @@
 #include "actors/board_view.hpp"
 
+#include <algorithm>
+
 namespace cdc::actors {
 
 std::string_view to_string(actor_kind what) noexcept {
@@ -74,6 +76,10 @@ std::string_view to_string(table_state what) noexcept {
   return "?";
 }
 
+std::string spell_token(position at) {
+  return std::to_string(at.token);
+}
+
 std::string_view to_string(wal_status what) noexcept {
   switch (what) {
     case wal_status::reserved:
@@ -88,6 +94,23 @@ std::string_view to_string(wal_status what) noexcept {
       return "unknown";
   }
   return "?";
+}
+
+std::vector<std::size_t> roots_of(const board_view& seen) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < seen.actors.size(); ++i)
+    if (std::none_of(seen.actors.begin(), seen.actors.end(),
+                     [&](const actor_view& other) { return other.id == seen.actors[i].parent; }))
+      found.push_back(i);
+  return found;
+}
+
+std::vector<std::size_t> children_of(const board_view& seen, const actor_view& parent) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < seen.actors.size(); ++i)
+    if (seen.actors[i].parent == parent.id)
+      found.push_back(i);
+  return found;
 }
 
 } // namespace cdc::actors

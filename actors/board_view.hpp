@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -131,6 +132,11 @@ struct slot_view {
   std::optional<std::uint64_t> safe_bytes; ///< None: unlimited.
 };
 
+/// How a source spells its positions: `0/153BC50`.
+using position_speller = std::string (*)(position);
+/// The number, for a source that says nothing else.
+[[nodiscard]] std::string spell_token(position at);
+
 struct drift_view {
   std::string table;
   std::uint64_t changes = 0;
@@ -139,6 +145,7 @@ struct drift_view {
 struct pipeline_view {
   std::string name;   ///< The `source` label.
   std::string flavor; ///< `postgres`.
+  position_speller spell = spell_token;
   pipeline_state state = pipeline_state::starting;
   std::uint64_t incarnation = 0;
   bool is_connected = false;
@@ -175,5 +182,11 @@ struct board_view {
   std::vector<actor_view> actors{}; ///< In the order they were added; parents first.
   std::vector<pipeline_view> pipelines{};
 };
+
+/// The tree of actors, as indexes into `seen.actors`: those without a parent there, and those below
+/// one of them.
+[[nodiscard]] std::vector<std::size_t> roots_of(const board_view& seen);
+[[nodiscard]] std::vector<std::size_t> children_of(const board_view& seen,
+                                                   const actor_view& parent);
 
 } // namespace cdc::actors
