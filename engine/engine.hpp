@@ -23,37 +23,39 @@ struct engine_options {
   std::size_t batch_changes_max = 1000;
   std::size_t batch_bytes_max = 10'485'760;
   std::size_t batches_outstanding_max = 2; ///< sink::window().
-  std::size_t map_bytes_max = std::size_t{32} << 20; ///< The load rule's entries; at the bound the map is begun anew.
+  std::size_t map_bytes_max =
+      std::size_t{32} << 20; ///< The load rule's entries; at the bound the map is begun anew.
   /// What the senders of blocks hold as credit, stream and load each. Once half of it is in a batch
-  /// that still grows, the batch leaves when the sink is free: a sender without credit sends nothing.
+  /// that still grows, the batch leaves when the sink is free: a sender without credit sends
+  /// nothing.
   credit window{16, std::uint64_t{8} << 20};
 };
 
 /// Parts of the load rule that the simulation switches off, one at a time, to see that it would
 /// notice. All on in every other build.
 struct rule_switches {
-  bool entry_waits_for_proof = true;     ///< hole 1
-  bool gate = true;                      ///< holes 2, 3
-  bool gate_at_first_start = true;       ///< U begins with the slot's export
+  bool entry_waits_for_proof = true; ///< hole 1
+  bool gate = true;                  ///< holes 2, 3
+  bool gate_at_first_start = true;   ///< U begins with the slot's export
   bool gate_stored_with_checkpoint = true;
   bool gate_restored_is_stored_again = true;
   bool gate_left_by_proof_only = true;
   bool gate_counts_open_transaction = true;
   bool gate_grows_when_map_is_anew = true;
   bool gate_only_grows = true;
-  bool entry_accumulates_cells = true;   ///< hole 4
+  bool entry_accumulates_cells = true;       ///< hole 4
   bool moved_row_takes_nothing_older = true; ///< hole 5
-  bool rows_wait_for_log_end = true;     ///< hole 6
-  bool truncate_leaves_gone = true;      ///< hole 7
-  bool list_is_durable = true;           ///< hole 8
-  bool list_before_progress = true;      ///< hole 8
-  bool entry_waits_for_answers = true;   ///< hole 9
-  bool list_closed_at_mark_acked = true; ///< hole 9
-  bool refetch_sees_first = true;        ///< hole 10
-  bool range_open_before_snapshot = true; ///< hole 11
+  bool rows_wait_for_log_end = true;         ///< hole 6
+  bool truncate_leaves_gone = true;          ///< hole 7
+  bool list_is_durable = true;               ///< hole 8
+  bool list_before_progress = true;          ///< hole 8
+  bool entry_waits_for_answers = true;       ///< hole 9
+  bool list_closed_at_mark_acked = true;     ///< hole 9
+  bool refetch_sees_first = true;            ///< hole 10
+  bool range_open_before_snapshot = true;    ///< hole 11
   bool opaque_ranges_are_whole_table = true; ///< hole 15
-  bool merged_version_is_highest = true; ///< hole 14
-  bool keyless_gate = true;              ///< §1b
+  bool merged_version_is_highest = true;     ///< hole 14
+  bool keyless_gate = true;                  ///< §1b
   bool keyless_pause = true;
   bool keyless_by_membership = true;
   bool keyless_snapshot_is_durable = true;
@@ -68,17 +70,18 @@ struct rule_switches {
 
 /// One table of this branch, as it stands at the start.
 struct table_setup {
-  target_table_ptr target;                 ///< target->source is the shape of now.
-  std::optional<table_progress> progress;  ///< None: it has to be planned and loaded.
+  target_table_ptr target;                ///< target->source is the shape of now.
+  std::optional<table_progress> progress; ///< None: it has to be planned and loaded.
 };
 
 /// Where this life begins.
 struct start_point {
-  checkpoint from;                          ///< The target's, or the slot's start at the first start.
-  bool is_first = false;                    ///< No checkpoint yet: it is written at once.
-  /// What no snapshot may miss, beside what the target's records say; asked for by needs_start_view().
-  /// First start: U of load-rule §1a (committed in the slot's export, not visible). Later: the list
-  /// of a snapshot taken after a transaction of its own had ended (the plain form; table_reader::look()).
+  checkpoint from;       ///< The target's, or the slot's start at the first start.
+  bool is_first = false; ///< No checkpoint yet: it is written at once.
+  /// What no snapshot may miss, beside what the target's records say; asked for by
+  /// needs_start_view(). First start: U of load-rule §1a (committed in the slot's export, not
+  /// visible). Later: the list of a snapshot taken after a transaction of its own had ended (the
+  /// plain form; table_reader::look()).
   std::vector<std::uint32_t> unproved;
 };
 
@@ -94,13 +97,13 @@ enum class verdict : std::uint8_t {
 /// What happened in the engine that the load coordinator acts on.
 struct news {
   enum class what : std::uint8_t {
-    wave_durable,    ///< Progress of the open wave is durable: the next may open.
+    wave_durable, ///< Progress of the open wave is durable: the next may open.
     /// The map was begun anew: stop all readers; unfinished ranges are unopened, the wave is gone.
     /// A snapshot taken before this was said must not be handed over afterwards.
     ranges_void,
-    stream_paused,   ///< §1b: the stream stands; take the keyless table's snapshot now.
-    refetch,         ///< `table` and `key` are listed: read_key() and hand it over.
-    load_finished,   ///< Every table's progress is finished and durable.
+    stream_paused, ///< §1b: the stream stands; take the keyless table's snapshot now.
+    refetch,       ///< `table` and `key` are listed: read_key() and hand it over.
+    load_finished, ///< Every table's progress is finished and durable.
   };
   what kind = what::wave_durable;
   std::uint16_t table = 0;
@@ -112,9 +115,10 @@ struct news {
 struct accounting {
   std::uint64_t read = 0;
   std::uint64_t written = 0;
-  std::uint64_t merged = 0;      ///< Of written: copied rows completed by the stream's cells.
-  std::uint64_t filtered = 0;    ///< Of tables that no section takes, or skipped by §1b.
-  std::uint64_t superseded = 0;  ///< Copied rows that the stream had overtaken; replays below the checkpoint.
+  std::uint64_t merged = 0;   ///< Of written: copied rows completed by the stream's cells.
+  std::uint64_t filtered = 0; ///< Of tables that no section takes, or skipped by §1b.
+  std::uint64_t superseded =
+      0; ///< Copied rows that the stream had overtaken; replays below the checkpoint.
   std::uint64_t quarantined = 0;
 };
 
@@ -122,9 +126,9 @@ struct accounting {
 /// clock, no thread, no CAF; knows no source and no sink.
 ///
 /// One per sink. Order of calls: the constructor, then any. next_batch() until it gives null after
-/// each input. Errors are final: the pipeline is rebuilt from the checkpoint, and every later call that
-/// can fail gives the same error. A stream that was held back goes on within the call that ends the
-/// wait; what fails then is said by that call or by the next next_batch().
+/// each input. Errors are final: the pipeline is rebuilt from the checkpoint, and every later call
+/// that can fail gives the same error. A stream that was held back goes on within the call that
+/// ends the wait; what fails then is said by that call or by the next next_batch().
 class engine {
 public:
   engine(engine_options options, std::vector<table_setup> tables, const sink_state& state,
@@ -158,7 +162,7 @@ public:
   /// All its rows were handed over. Of a keyless range: only once the source's flush position has
   /// reached log_end and the reader's connection still stands (rows of a lost commit, reused xids).
   void end_range(range_ref range);
-  void lose_range(range_ref range);             ///< Its reader died: open again, new snapshot.
+  void lose_range(range_ref range); ///< Its reader died: open again, new snapshot.
 
   /// A refetch's answer; null row: no such row. not_yet: read it again later.
   [[nodiscard]] verdict hand_over(std::uint16_t table, const std::string& key, const snapshot& seen,
@@ -168,7 +172,8 @@ public:
   void prove(const snapshot& seen);
   /// True when a proof would let something leave: entries or gate transactions wait for one.
   [[nodiscard]] bool wants_proof() const;
-  /// The highest log end that held rows wait for; none: nothing waits. (Then ask the source, nudge.)
+  /// The highest log end that held rows wait for; none: nothing waits. (Then ask the source,
+  /// nudge.)
   [[nodiscard]] std::optional<position> waits_for() const;
 
   [[nodiscard]] std::vector<news> take_news();
@@ -176,13 +181,14 @@ public:
   // -- the sink -----------------------------------------------------------------------------------
 
   /// The next batch, or null: nothing to write, the sink is full, or it pays to wait for more.
-  /// `source_is_empty`: nothing more is on its way, so a part batch should leave if the sink is free.
+  /// `source_is_empty`: nothing more is on its way, so a part batch should leave if the sink is
+  /// free.
   [[nodiscard]] result<batch_ptr> next_batch(bool source_is_empty);
   /// The next batch that ends a transaction is durable, one without changes if need be. Nothing
   /// comes of it while nothing was acknowledged since the last durable one.
   void ask_durable();
-  /// Batches complete in their order. errc::invariant_broken when durable <= acknowledged <= written
-  /// would not hold, or when no such batch is out.
+  /// Batches complete in their order. errc::invariant_broken when durable <= acknowledged <=
+  /// written would not hold, or when no such batch is out.
   [[nodiscard]] result<void> completed(const write_report& report);
 
   // -- what others ask ----------------------------------------------------------------------------
@@ -194,7 +200,7 @@ public:
   [[nodiscard]] checkpoint written() const noexcept;      ///< Highest sent to the sink.
   [[nodiscard]] checkpoint acknowledged() const noexcept; ///< Highest the sink took.
   [[nodiscard]] position durable() const noexcept;        ///< Highest that survives a power loss.
-  [[nodiscard]] position passed() const noexcept;         ///< Everything of the log below it was seen.
+  [[nodiscard]] position passed() const noexcept; ///< Everything of the log below it was seen.
   [[nodiscard]] std::size_t outstanding() const noexcept; ///< Batches at the sink.
   [[nodiscard]] bool inside_transaction() const noexcept; ///< The sink holds one open.
   [[nodiscard]] bool load_finished() const noexcept;

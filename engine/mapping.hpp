@@ -15,12 +15,15 @@ namespace cdc::engine {
 [[nodiscard]] const config::sync_config* section_for(std::span<const config::sync_config> sections,
                                                      const table_id& table);
 
-/// The shape with the section's `primary_key` in place of the catalogue's, if it names one.
-[[nodiscard]] result<relation_ptr> with_key(const relation_ptr& shape, const config::sync_config& section);
+/// The shape with the section's `primary_key` in place of the catalogue's, if it names one, and
+/// without a key under append_only. Readers, the stream and make_target() take the shape it gives.
+[[nodiscard]] result<relation_ptr> with_key(const relation_ptr& shape,
+                                            const config::sync_config& section);
 
-/// Applies projection, renames, constants and `into` to one shape. Refuses by section.key what the
-/// shape cannot give: an unknown column, an excluded key, two columns of one name, no key without
-/// append_only (unless the identity is FULL).
+/// Applies projection, renames, constants and `into` to one shape. Refuses by section.key, all at
+/// once, what the shape cannot give: an unknown column (a section of many tables may name what only
+/// some have), an excluded key, two columns of one name, a key that the replica identity does not
+/// hold, no key without append_only (unless the identity is FULL).
 [[nodiscard]] result<target_table_ptr> make_target(const relation_ptr& shape,
                                                    const config::sync_config& section);
 
