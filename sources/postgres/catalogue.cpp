@@ -174,9 +174,9 @@ result<relation_ptr> catalogue::describe_where(const std::string& condition,
 
 result<std::vector<listed_table>> catalogue::tables() {
   const auto found = on_.query(R"(
-    SELECT c.oid, n.nspname, c.relname
+    SELECT c.oid, n.nspname, c.relname, c.relkind, c.relispartition, c.relpersistence = 'p'
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence = 'p'
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
       AND n.nspname NOT IN ('pg_catalog', 'information_schema')
       AND n.nspname !~ '^pg_(toast|temp_|toast_temp_)'
     ORDER BY n.nspname, c.relname)",
@@ -186,7 +186,10 @@ result<std::vector<listed_table>> catalogue::tables() {
   std::vector<listed_table> out;
   for (int row = 0; row < found->size(); ++row)
     out.push_back({.oid = found->number<std::uint32_t>(row, 0),
-                   .table = {std::string{found->text(row, 1)}, std::string{found->text(row, 2)}}});
+                   .table = {std::string{found->text(row, 1)}, std::string{found->text(row, 2)}},
+                   .kind = found->text(row, 3).front(),
+                   .is_partition = found->flag(row, 4),
+                   .is_logged = found->flag(row, 5)});
   return out;
 }
 

@@ -12,11 +12,18 @@ namespace cdc::sources::postgres {
 
 class connection;
 
-/// A table that can be asked for by pattern: a base table or the root of a partitioned one, never a
-/// partition, temporary or unlogged.
+/// What goes by a table's name.
 struct listed_table {
   std::uint32_t oid = 0;
   table_id table;
+  char kind = 'r'; ///< relkind: r table, p partitioned, v view, m materialized, f foreign.
+  bool is_partition = false; ///< Its rows are published as its root's.
+  bool is_logged = true;     ///< Neither temporary nor unlogged.
+
+  /// A pattern takes base tables and the roots of partitioned ones.
+  [[nodiscard]] bool is_streamed() const noexcept {
+    return (kind == 'r' || kind == 'p') && is_logged;
+  }
 
   bool operator==(const listed_table&) const = default;
 };
@@ -36,6 +43,7 @@ public:
   [[nodiscard]] result<relation_ptr> describe(std::uint32_t oid);
   [[nodiscard]] result<relation_ptr> describe(const table_id& table);
 
+  /// All of the database but the server's own, by schema and name.
   [[nodiscard]] result<std::vector<listed_table>> tables();
 
   [[nodiscard]] const type_catalogue& types() const noexcept { return types_; }

@@ -17,7 +17,8 @@ constexpr auto read_slots = R"(
          pg_catalog.pg_wal_lsn_diff(CASE WHEN pg_catalog.pg_is_in_recovery()
                                          THEN pg_catalog.pg_last_wal_receive_lsn()
                                          ELSE pg_catalog.pg_current_wal_lsn() END,
-                                    s.restart_lsn)::bigint
+                                    s.restart_lsn)::bigint,
+         s.two_phase
   FROM pg_catalog.pg_replication_slots s
   LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.active_pid
   WHERE $1 = '' OR s.slot_name = $1
@@ -59,6 +60,7 @@ slot_state read_slot(const rows& from, int row) {
   out.confirmed = parse_lsn(from.text(row, 5)).value_or(position{});
   out.pressure.status = status_of(from.text(row, 6));
   out.pressure.retained_bytes = from.number<std::uint64_t>(row, 7);
+  out.two_phase = from.flag(row, 8);
   return out;
 }
 
@@ -145,6 +147,9 @@ result<void> check_slot(const slot_state& slot, const std::string& database) {
     return fail(errc::foreign_stream,
                 "slot {} belongs to the database {}, not {}; choose another source.slot_name",
                 slot.name, slot.database, database);
+  if (slot.two_phase)
+    return fail(errc::foreign_stream,
+                "slot {} has two_phase on, for good: choose another source.slot_name", slot.name);
   if (slot.pressure.status == log_pressure::state::lost)
     return fail(errc::position_lost,
                 "slot {} is lost: the server removed log that it still needed "

@@ -22,15 +22,17 @@ struct slot_state {
   std::string plugin; ///< Empty: a physical slot.
   std::string database;
   std::optional<int> active_pid;
-  std::string active_by; ///< `user app from address` of active_pid, as far as the role may see it.
-  position confirmed;    ///< What its reader has let go of: nothing before it can be had again.
-  log_pressure pressure; ///< retained_bytes: what the server keeps for it.
+  std::string active_by;  ///< `user app from address` of active_pid, as far as the role may see it.
+  position confirmed;     ///< What its reader has let go of: nothing before it can be had again.
+  bool two_phase = false; ///< It sends prepared transactions, which this program does not read.
+  log_pressure pressure;  ///< retained_bytes: what the server keeps for it.
 };
 
 [[nodiscard]] result<std::vector<slot_state>> slots(connection& on);
 [[nodiscard]] result<std::optional<slot_state>> find_slot(connection& on, const std::string& name);
 
-/// Refuses a slot that cannot carry this stream: of another plugin or database, lost, or in use.
+/// Refuses a slot that cannot carry this stream: of another plugin, kind or database, lost, or in
+/// use.
 [[nodiscard]] result<void> check_slot(const slot_state& slot, const std::string& database);
 
 /// A transaction that has to end before a slot can begin.

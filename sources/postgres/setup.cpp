@@ -1,0 +1,209 @@
+#include "sources/postgres/setup.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sources/postgres/connection.hpp"
+#include "sources/postgres/lsn.hpp"
+#include "sources/postgres/survey.hpp"
+
+namespace cdc::sources::postgres {
+
+namespace {
+
+/// The ordinary connection, and the stronger one where there is one.
+struct connections {
+  connection on;
+  std::optional<connection> strong;
+
+  [[nodiscard]] connection& admin() noexcept { return strong ? *strong : on; }
+};
+
+result<connection> connect(const config::source_config& source, purpose use,
+                           const std::shared_ptr<const stop_signal>& stop) {
+  const auto to = conninfo::make(source, use, "setup");
+  if (!to)
+    return tl::unexpected(to.error());
+  return connection::open(*to, stop);
+}
+
+result<connections> connect_both(const config::source_config& source,
+                                 const std::shared_ptr<const stop_signal>& stop) {
+  auto on = connect(source, purpose::query, stop);
+  if (!on)
+    return tl::unexpected(on.error());
+  connections out{*std::move(on), std::nullopt};
+  if (source.admin_url) {
+    auto strong = connect(source, purpose::admin, stop);
+    if (!strong)
+      return tl::unexpected(strong.error());
+    out.strong = *std::move(strong);
+  }
+  return out;
+}
+
+result<void> create_publications(connection& admin, const survey& found) {
+  for (const auto& each : found.publications) {
+    if (!each.create)
+      continue;
+    if (auto made = admin.run(*each.create, "create publication " + each.name); !made)
+      return tl::unexpected(made.error());
+  }
+  return {};
+}
+
+std::vector<position> known_resumes(const setup_request& request) {
+  std::vector<position> out;
+  for (const auto& each : request.resumes) {
+    if (each && !request.fresh)
+      out.push_back(*each);
+  }
+  return out;
+}
+
+// -- a slot that is there -------------------------------------------------------------------------
+
+// PostgreSQL would begin at confirmed_flush_lsn without a word and leave out what lies between.
+result<void> check_resumes(const slot_state& slot, std::span<const position> resumes) {
+  for (const auto at : resumes) {
+    if (at < slot.confirmed)
+      return fail(
+          errc::target_stale,
+          "the target resumes at {}, but slot {} has let go of everything before {}: the "
+          "target is an older copy. Put the newer one back, or start afresh, which drops the "
+          "slot and loads anew",
+          to_lsn(at), slot.name, to_lsn(slot.confirmed));
+  }
+  return {};
+}
+
+result<void> check_log_end(connection& on, std::span<const position> resumes) {
+  if (resumes.empty())
+    return {};
+  const auto found = on.run("SELECT pg_catalog.pg_current_wal_insert_lsn()", "read the log's end");
+  if (!found)
+    return tl::unexpected(found.error());
+  const auto end = parse_lsn(found->text(0, 0));
+  if (!end)
+    return tl::unexpected(end.error());
+  const auto furthest = std::ranges::max(resumes);
+  if (furthest > *end)
+    return fail(errc::foreign_stream,
+                "the target resumes at {}, beyond the end of the log of {}, {}: the source was "
+                "restored or replaced. Start afresh, which drops the slot and loads anew",
+                to_lsn(furthest), on.describe(), to_lsn(*end));
+  return {};
+}
+
+// Which commits were hidden when this slot began cannot be known any more, so the load's snapshots
+// are made to wait for all that runs now.
+result<void> adopt_slot(connection& on, const slot_state& slot, prepared_source& into) {
+  into.start = slot.confirmed;
+  const auto seen = look_past_own_transaction(on);
+  if (!seen)
+    return tl::unexpected(seen.error());
+  for (const auto xid : seen->in_progress)
+    into.unproved.push_back(static_cast<std::uint32_t>(xid));
+  return {};
+}
+
+// -- a slot that is not ---------------------------------------------------------------------------
+
+result<void> make_slot(connection& on, const setup_request& request, prepared_source& into) {
+  const auto use = request.source.admin_url ? purpose::admin_replication : purpose::replication;
+  const auto to = conninfo::make(request.source, use, "setup");
+  if (!to)
+    return tl::unexpected(to.error());
+  auto made = create_slot(*to, on, request.source.slot_name, request.waiting, request.stop);
+  if (!made)
+    return tl::unexpected(made.error());
+  into.start = made->start;
+  into.unproved = std::move(made->unproved);
+  into.slot_created = true;
+  return {};
+}
+
+result<void> prepare_slot(connections& with, const setup_request& request, const survey& found,
+                          prepared_source& into) {
+  if (request.fresh) {
+    if (auto dropped = drop_slot(with.admin(), request.source.slot_name); !dropped)
+      return dropped;
+  }
+  const auto slot = find_slot(with.on, request.source.slot_name);
+  if (!slot)
+    return tl::unexpected(slot.error());
+  const auto resumes = known_resumes(request);
+  if (*slot) {
+    if (auto fit = check_slot(**slot, found.identity.database); !fit)
+      return fit;
+    if (auto young = check_resumes(**slot, resumes); !young)
+      return young;
+    if (auto reachable = check_log_end(with.on, resumes); !reachable)
+      return reachable;
+    return adopt_slot(with.on, **slot, into);
+  }
+  if (!resumes.empty())
+    return fail(
+        errc::position_lost,
+        "slot {} does not exist at {}, but the target resumes at {}: it was dropped, or this "
+        "is another server. Start afresh, which creates the slot and loads anew",
+        request.source.slot_name, with.on.describe(), to_lsn(std::ranges::min(resumes)));
+  return make_slot(with.on, request, into);
+}
+
+} // namespace
+
+result<stream_identity> identify(const config::source_config& source,
+                                 std::shared_ptr<const stop_signal> stop) {
+  auto on = connect(source, purpose::query, stop);
+  if (!on)
+    return tl::unexpected(on.error());
+  return read_identity(*on, source);
+}
+
+std::vector<finding> inspect_source(const config::source_config& source,
+                                    std::span<const config::sync_config> sections) {
+  const auto failed = [](const error& why) {
+    return std::vector{finding{finding::level::bad, why.code, why.detail}};
+  };
+  auto with = connect_both(source, nullptr);
+  if (!with)
+    return failed(with.error());
+  auto found = survey_source(with->on, with->admin(), source, sections);
+  if (!found)
+    return failed(found.error());
+  if (auto slot = survey_slot(with->on, source, *found); !slot)
+    return failed(slot.error());
+  // The walsender is reached by rules of its own in pg_hba.conf.
+  if (const auto walsender = connect(source, purpose::replication, nullptr); !walsender)
+    found->bad(walsender.error().code, walsender.error().detail);
+  return std::move(found->findings);
+}
+
+result<prepared_source> prepare_source(const setup_request& request) {
+  auto with = connect_both(request.source, request.stop);
+  if (!with)
+    return tl::unexpected(with.error());
+  auto found = survey_source(with->on, with->admin(), request.source, request.sections);
+  if (!found)
+    return tl::unexpected(found.error());
+  if (auto refused = refusal(*found))
+    return tl::unexpected(*std::move(refused));
+  if (auto made = create_publications(with->admin(), *found); !made)
+    return tl::unexpected(made.error());
+  prepared_source out;
+  if (auto ready = prepare_slot(*with, request, *found, out); !ready)
+    return tl::unexpected(ready.error());
+  out.identity = std::move(found->identity);
+  out.tables = std::move(found->tables);
+  out.server_version = found->server_version;
+  for (const auto& each : found->publications)
+    out.publications.push_back(each.name);
+  for (const auto& each : found->findings) {
+    if (each.severity == finding::level::warning)
+      out.notes.push_back(each.text);
+  }
+  return out;
+}
+
+} // namespace cdc::sources::postgres
