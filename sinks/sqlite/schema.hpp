@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "messages/error.hpp"
+#include "messages/target_table.hpp"
+#include "sinks/sqlite/table_shape.hpp"
+
+namespace cdc::sinks::sqlite {
+
+struct schema_options {
+  bool numeric_as_number = false;
+  bool add_columns = false; ///< A column that appears later is added; otherwise it is left out.
+};
+
+/// CREATE TABLE of a table that is ours: STRICT, compared byte for byte, with the key as primary
+/// key and no other constraint, since the source may drop any of its own.
+[[nodiscard]] std::string create_sql(const target_table& table, const schema_options& options);
+
+/// What a table lacks, by column.
+struct shape_gap {
+  std::vector<std::uint16_t> missing; ///< Indexes into target_table::columns: no such column.
+  std::vector<std::uint16_t> narrow;  ///< There, but its type cannot keep every value.
+  std::vector<std::string> mistakes;  ///< Anything else that would refuse rows, in words.
+};
+
+[[nodiscard]] shape_gap compare(const existing_table& have, const target_table& want,
+                                const schema_options& options);
+
+/// The gap as one sentence that names every column.
+[[nodiscard]] std::string describe(const shape_gap& gap, const existing_table& have,
+                                   const target_table& want, const schema_options& options);
+
+[[nodiscard]] std::string add_column_sql(const target_table& table, std::uint16_t column,
+                                         const schema_options& options);
+
+/// Gives a column that is not of the key the type ANY, and keeps what is in it.
+[[nodiscard]] std::string widen_column_sql(const target_table& table, std::uint16_t column);
+
+} // namespace cdc::sinks::sqlite
