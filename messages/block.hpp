@@ -136,12 +136,21 @@ public:
   void value(std::string_view bytes);
 
   /// Room for several values of one event, `size` bytes together, that the caller fills and then
-  /// divides with piece(). Valid until the next call of any other member but piece() and null().
+  /// divides with piece(). Until trim() only cells without bytes of their own may come between.
   [[nodiscard]] char* space(std::size_t size);
   /// The next cell is [begin, end) of the last space().
   void piece(const char* begin, const char* end) {
     block_->cells.push_back({.offset = static_cast<std::uint32_t>(begin - block_->arena.data()),
                              .size = static_cast<std::uint32_t>(end - begin)});
+  }
+  /// Gives back what the last space() has behind `end`.
+  void trim(const char* end) {
+    block_->arena_used = static_cast<std::size_t>(end - block_->arena.data());
+  }
+  /// The next cell is the one `back` cells ago, bytes and all: an update's old value, once more.
+  void repeat(std::size_t back) {
+    const auto same = block_->cells[block_->cells.size() - back];
+    block_->cells.push_back(same);
   }
 
   /// Room for a value of `size` bytes that the caller fills; the cell is complete at once.
