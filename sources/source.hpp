@@ -51,9 +51,11 @@ public:
   /// Asks the server how far its log is: answered by an `advance` event once all before it was sent.
   virtual void ask_for_position() noexcept = 0;
 
-  /// A shape the stream needs and does not know; read the catalogue elsewhere and provide() it. The
-  /// connection is served meanwhile.
+  /// A shape to read from the catalogue, elsewhere, and to provide(): one that the stream waits for
+  /// or one that may have changed. The same until it was provided. The connection is served
+  /// meanwhile.
   [[nodiscard]] virtual std::optional<std::uint32_t> unknown_relation() const noexcept = 0;
+  /// Null answers unknown_relation(): there is no such table any more.
   virtual void provide(relation_ptr shape) = 0;
 
   /// Ends the connection in an orderly way, without waiting for the server.
