@@ -5,8 +5,8 @@
 
 namespace cdc::config {
 
-/// Text that must not be printed. It has no formatter and no stream operator; reveal() is the one way
-/// out, and stands only where a connection is opened.
+/// Text that must not be printed. It has no formatter and no stream operator; reveal() is the one
+/// way out, and stands only where a connection is opened.
 class secret {
 public:
   secret() = default;

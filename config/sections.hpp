@@ -1,0 +1,24 @@
+#pragma once
+
+#include "config/section.hpp"
+
+/// One reader for each [section]. Each reads every key it knows, whether or not the section is
+/// there, so that the list of known options is complete.
+namespace cdc::config {
+
+[[nodiscard]] source_config read_source(section in);
+[[nodiscard]] target_config read_target(section in);
+[[nodiscard]] engine_config read_engine(section in);
+[[nodiscard]] listener_config read_metrics(section in);
+void refuse_api(section in);
+[[nodiscard]] log_config read_log(section in);
+/// `names_fold`: the target does not tell `Users` from `users`.
+[[nodiscard]] sync_config read_sync(section in, const std::string& key, bool names_fold);
+
+/// A name that goes into labels, paths of URLs and file names: `[A-Za-z0-9_-]+`.
+[[nodiscard]] bool is_label(std::string_view text) noexcept;
+
+/// The value of the variable that `key` names; its absence is a mistake.
+[[nodiscard]] std::optional<secret> read_variable(section& in, std::string_view key);
+
+} // namespace cdc::config
