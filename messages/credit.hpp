@@ -59,6 +59,7 @@ public:
   explicit credit_ledger(credit window) noexcept : window_(window) {}
 
   void done(std::uint64_t bytes) noexcept { owed_ += credit{1, bytes}; }
+  void done(credit items) noexcept { owed_ += items; }
 
   /// What to hand back now; zero blocks: nothing yet. `idle`: nothing else is being worked on, so
   /// hold nothing back.

@@ -1,0 +1,127 @@
+#include "supervision/set_up.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/mapping.hpp"
+
+namespace cdc::supervision {
+
+namespace {
+
+result<target_table_ptr> map_to_section(const relation_ptr& shape,
+                                        const config::sync_config& section) {
+  const auto keyed = engine::with_key(shape, section);
+  if (!keyed)
+    return tl::unexpected(keyed.error());
+  return engine::make_target(*keyed, section);
+}
+
+position least_resume(const std::vector<sink_state>& states, position start) {
+  auto least = position{UINT64_MAX};
+  for (const auto& state : states)
+    least = std::min(least, state.resume ? state.resume->resume : start);
+  return least;
+}
+
+} // namespace
+
+bool branch_setup::needs_load() const noexcept {
+  return listed > 0 || std::any_of(progress.begin(), progress.end(),
+                                   [](const auto& table) { return !table || !table->finished(); });
+}
+
+result<target_table_ptr> map_shape(const config::pipeline_config& config,
+                                   const relation_ptr& shape) {
+  const auto* section = engine::section_for(config.syncs, shape->table);
+  return section ? map_to_section(shape, *section) : result<target_table_ptr>{nullptr};
+}
+
+result<std::shared_ptr<life_setup>> setting_up::run() {
+  auto life = std::make_shared<life_setup>();
+  if (auto opened = open_sinks(*life); !opened)
+    return tl::unexpected(opened.error());
+  std::vector<std::optional<position>> resumes;
+  for (const auto& state : states_)
+    resumes.push_back(state.resume ? std::optional{state.resume->resume} : std::nullopt);
+  auto source = parts_->prepare_source(resumes);
+  if (!source)
+    return tl::unexpected(source.error());
+  for (std::size_t target = 0; target < life->branches.size(); ++target)
+    if (auto filled = fill_branch(life->branches[target], target, *source); !filled)
+      return tl::unexpected(filled.error());
+  life->log = parts_->make_stream(least_resume(states_, source->start));
+  life->log_end = source->log_end;
+  life->notes = std::move(source->notes);
+  return life;
+}
+
+void setting_up::cancel() noexcept {
+  parts_->cancel();
+  const std::lock_guard hold{guard_};
+  is_cancelled_ = true;
+  for (const auto& sink : open_)
+    sink->cancel();
+}
+
+result<void> setting_up::open_sinks(life_setup& into) {
+  const auto stream = parts_->identify();
+  if (!stream)
+    return tl::unexpected(stream.error());
+  for (std::size_t target = 0; target < config_->targets.size(); ++target) {
+    auto made = parts_->make_sink(target);
+    if (!made)
+      return tl::unexpected(made.error());
+    std::shared_ptr<sinks::sink> sink = std::move(*made);
+    {
+      const std::lock_guard hold{guard_};
+      if (is_cancelled_)
+        return fail(errc::cancelled, "stopped while the targets were being opened");
+      open_.push_back(sink);
+    }
+    auto state = sink->open(*stream);
+    if (!state)
+      return tl::unexpected(state.error());
+    auto& branch = into.branches.emplace_back();
+    branch.name = config_->targets[target].name;
+    branch.sink = std::move(sink);
+    branch.listed = state->refetch.size();
+    states_.push_back(std::move(*state));
+  }
+  return {};
+}
+
+result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
+                                     const ready_source& source) {
+  const auto& state = states_[target];
+  std::vector<target_table_ptr> targets;
+  std::vector<engine::table_setup> tables;
+  for (const auto& table : source.tables) {
+    auto mapped = map_to_section(table.shape, config_->syncs[table.section]);
+    if (!mapped)
+      return tl::unexpected(mapped.error());
+    auto progress = engine::stored_progress(state, (*mapped)->name);
+    if (!progress)
+      return tl::unexpected(progress.error());
+    branch.shapes.push_back((*mapped)->source);
+    branch.progress.push_back(*progress);
+    targets.push_back(*mapped);
+    tables.push_back({*mapped, std::move(*progress)});
+  }
+  if (auto prepared = branch.sink->prepare(targets); !prepared)
+    return prepared;
+
+  engine::start_point start;
+  start.from = state.resume.value_or(checkpoint{source.start, source.start});
+  start.is_first = !state.resume;
+  if (engine::needs_start_view(state, tables))
+    start.unproved = source.unproved;
+  engine::engine_options options;
+  options.batch_changes_max = config_->engine.batch_size;
+  options.batch_bytes_max = config_->engine.batch_max_bytes;
+  options.batches_outstanding_max = branch.sink->window();
+  branch.core = std::make_shared<engine::engine>(options, std::move(tables), state, start);
+  return {};
+}
+
+} // namespace cdc::supervision

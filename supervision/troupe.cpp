@@ -1,0 +1,170 @@
+#include "supervision/troupe.hpp"
+
+#include <utility>
+
+#include <caf/actor_system.hpp>
+
+#include "actors/checkpoint_actor.hpp"
+#include "actors/engine_actor.hpp"
+#include "actors/load_coordinator.hpp"
+#include "actors/reader_actor.hpp"
+#include "actors/sink_actor.hpp"
+#include "actors/source_actor.hpp"
+
+namespace cdc::supervision {
+
+namespace {
+
+using actors::actor_kind;
+
+std::string flavor_of(const config::target_config& target) {
+  switch (target.what) {
+    case config::target_config::flavor::sqlite:
+      return "sqlite";
+    case config::target_config::flavor::ndjson:
+      return "ndjson";
+    case config::target_config::flavor::null:
+      return "null";
+  }
+  return "";
+}
+
+/// Spawns the actors of one life, from the target to the source.
+class casting {
+public:
+  casting(caf::actor_system& in, life_setup& setup, const life_context& context)
+      : in_(in), setup_(setup), context_(context), label_(context.config->source.name) {}
+
+  troupe run() {
+    const auto desk = reader("desk", false);
+    for (std::uint16_t branch = 0; branch < setup_.branches.size(); ++branch)
+      spawn_branch(branch);
+    spawn_source(desk);
+    for (std::uint16_t branch = 0; branch < setup_.branches.size(); ++branch)
+      spawn_load(branch, desk);
+    return std::move(out_);
+  }
+
+private:
+  std::shared_ptr<actors::actor_stats> place(actor_kind kind, const std::string& name) {
+    return context_.board->add(kind, name, context_.stats, label_, context_.life);
+  }
+
+  template <class Handle>
+  Handle enlist(Handle who, std::string name, std::shared_ptr<actors::actor_stats> stats,
+                bool is_of_load) {
+    out_.members.push_back({caf::actor_cast<caf::strong_actor_ptr>(who), std::move(name),
+                            std::move(stats), is_of_load});
+    return who;
+  }
+
+  [[nodiscard]] const config::target_config& target(std::uint16_t branch) const {
+    return context_.config->targets[branch];
+  }
+
+  std::shared_ptr<actors::sink_stats> counts(std::uint16_t branch) {
+    return context_.counts->sink(setup_.branches[branch].name, flavor_of(target(branch)));
+  }
+
+  actors::reader_actor reader(const std::string& role, bool is_of_load) {
+    std::shared_ptr<sources::table_reader> with = context_.parts->make_reader(role);
+    out_.cancels.push_back([weak = std::weak_ptr{with}] {
+      if (const auto alive = weak.lock())
+        alive->cancel();
+    });
+    const auto name = "reader " + role;
+    auto stats = place(actor_kind::reader, name);
+    return enlist(
+        caf::actor_cast<caf::actor>(in_.spawn<actors::table_reading>(std::move(with), stats)), name,
+        stats, is_of_load);
+  }
+
+  void spawn_branch(std::uint16_t branch) {
+    auto& setup = setup_.branches[branch];
+    out_.sink_cancels.push_back([sink = setup.sink] { sink->cancel(); });
+    const auto sink_name = "sink " + setup.name;
+    auto sink_stats = place(actor_kind::sink, sink_name);
+    auto sink = enlist(in_.spawn(actors::sink_behavior, setup.sink,
+                                 actors::sink_options{.life = context_.life,
+                                                      .pipeline = label_,
+                                                      .stats = sink_stats,
+                                                      .counts = counts(branch)}),
+                       sink_name, sink_stats, false);
+    const auto engine_name = "engine " + setup.name;
+    auto stats = place(actor_kind::engine, engine_name);
+    actors::engine_options options;
+    options.life = context_.life;
+    options.branch = branch;
+    options.pipeline = label_;
+    options.shapes = setup.shapes;
+    options.map = [config = context_.config](const relation_ptr& shape) {
+      return map_shape(*config, shape);
+    };
+    options.stats = stats;
+    options.counts = counts(branch);
+    options.pipeline_counts = context_.counts;
+    out_.engines.push_back(enlist(in_.spawn(actors::engine_behavior, setup.core, sink, options),
+                                  engine_name, stats, false));
+  }
+
+  void spawn_source(const actors::reader_actor& desk) {
+    auto source_stats = place(actor_kind::source, "source");
+    actors::source_options options;
+    options.life = context_.life;
+    options.pipeline = label_;
+    options.stats = source_stats;
+    options.counts = context_.counts;
+    out_.source = enlist(caf::actor_cast<caf::actor>(in_.spawn<actors::log_reader>(
+                             std::move(setup_.log), out_.engines, desk, options)),
+                         "source", source_stats, false);
+    auto stats = place(actor_kind::checkpoint, "checkpoint");
+    out_.checkpoint = enlist(in_.spawn(actors::checkpoint_behavior, out_.engines, out_.source,
+                                       actors::checkpoint_options{
+                                           .life = context_.life,
+                                           .interval = context_.config->engine.checkpoint_interval,
+                                           .supervisor = context_.supervisor,
+                                           .stats = stats,
+                                           .counts = context_.counts}),
+                             "checkpoint", stats, false);
+  }
+
+  void spawn_load(std::uint16_t branch, const actors::reader_actor& desk) {
+    const auto& setup = setup_.branches[branch];
+    actors::load_crew crew{out_.engines[branch], out_.source, desk, {}};
+    if (setup.needs_load())
+      for (std::uint32_t i = 1; i <= context_.config->source.load_workers; ++i)
+        crew.readers.push_back(reader(fmt::format("{} {}", setup.name, i), true));
+    const auto name = "load " + setup.name;
+    auto stats = place(actor_kind::coordinator, name);
+    actors::load_options options;
+    options.life = context_.life;
+    options.branch = branch;
+    options.chunk_rows = context_.config->source.load_chunk_rows;
+    options.wave.rows =
+        std::uint64_t{4} * options.chunk_rows * std::max(2u, context_.config->source.load_workers);
+    options.rows_per_second = context_.config->engine.load_max_rows_per_sec;
+    options.pipeline = label_;
+    options.sink = setup.name;
+    options.shapes = setup.shapes;
+    options.progress = setup.progress;
+    options.supervisor = context_.supervisor;
+    options.stats = stats;
+    options.counts = counts(branch);
+    options.pipeline_counts = context_.counts;
+    enlist(in_.spawn(actors::load_behavior, std::move(crew), options), name, stats, false);
+  }
+
+  caf::actor_system& in_;
+  life_setup& setup_;
+  const life_context& context_;
+  std::string label_;
+  troupe out_;
+};
+
+} // namespace
+
+troupe spawn_life(caf::actor_system& in, life_setup& setup, const life_context& context) {
+  return casting{in, setup, context}.run();
+}
+
+} // namespace cdc::supervision
