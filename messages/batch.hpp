@@ -32,6 +32,7 @@ struct change {
   action what = action::upsert;
   bool keep_if_missing = false;     ///< partial, move: no row there puts the key on the list.
   bool is_copy = false;             ///< A row of the initial load, not of the stream.
+  operation event = operation::update; ///< What the source did to its row; stream targets say it.
   std::uint16_t table = 0;          ///< Index into batch::tables.
   std::uint32_t block = 0;
   std::uint32_t before = none;      ///< First cell of the old image.
