@@ -44,7 +44,7 @@ public:
   /// Creates what is missing at the source, or says why it cannot be. `resumes`: of each target.
   [[nodiscard]] virtual result<ready_source>
   prepare_source(const std::vector<std::optional<position>>& resumes) = 0;
-  [[nodiscard]] virtual std::unique_ptr<sources::log_stream> make_stream(position from) = 0;
+  [[nodiscard]] virtual result<std::unique_ptr<sources::log_stream>> make_stream(position from) = 0;
   /// `role` tells its connection from others at the server.
   [[nodiscard]] virtual std::unique_ptr<sources::table_reader>
   make_reader(const std::string& role) = 0;

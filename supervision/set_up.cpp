@@ -50,7 +50,10 @@ result<std::shared_ptr<life_setup>> setting_up::run() {
   for (std::size_t target = 0; target < life->branches.size(); ++target)
     if (auto filled = fill_branch(life->branches[target], target, *source); !filled)
       return tl::unexpected(filled.error());
-  life->log = parts_->make_stream(least_resume(states_, source->start));
+  auto log = parts_->make_stream(least_resume(states_, source->start));
+  if (!log)
+    return tl::unexpected(log.error());
+  life->log = std::move(*log);
   life->log_end = source->log_end;
   life->notes = std::move(source->notes);
   return life;
