@@ -151,6 +151,56 @@ result<void> prepare_slot(connections& with, const setup_request& request, const
   return make_slot(with.on, request, into);
 }
 
+// -- looking only ---------------------------------------------------------------------------------
+
+result<log_standing> read_log(connection& on, const config::source_config& source) {
+  log_standing out;
+  auto identity = read_identity(on, source);
+  if (!identity)
+    return tl::unexpected(identity.error());
+  out.identity = *std::move(identity);
+  auto all = slots(on);
+  if (!all)
+    return tl::unexpected(all.error());
+  out.slots = *std::move(all);
+  // Not the insert position: behind a page's end it is one that no record ends at, and that an
+  // idle log never reaches.
+  const auto found = on.run("SELECT CASE WHEN pg_catalog.pg_is_in_recovery()"
+                            " THEN pg_catalog.pg_last_wal_replay_lsn()"
+                            " ELSE pg_catalog.pg_current_wal_flush_lsn() END",
+                            "read the log's end");
+  if (!found)
+    return tl::unexpected(found.error());
+  const auto end = parse_lsn(found->text(0, 0));
+  if (!end)
+    return tl::unexpected(end.error());
+  out.end = *end;
+  return out;
+}
+
+result<void> look_around(const config::source_config& source,
+                         std::span<const config::sync_config> sections, inspection& into) {
+  auto with = connect_both(source, nullptr);
+  if (!with)
+    return tl::unexpected(with.error());
+  auto found = survey_source(with->on, with->admin(), source, sections);
+  if (!found)
+    return tl::unexpected(found.error());
+  const auto slot = survey_slot(with->on, source, *found);
+  // The walsender is reached by rules of its own in pg_hba.conf.
+  if (const auto walsender = connect(source, purpose::replication, nullptr); !walsender)
+    found->bad(walsender.error().code, walsender.error().detail);
+  into.findings = std::move(found->findings);
+  into.tables = std::move(found->tables);
+  if (!slot)
+    return slot;
+  auto log = read_log(with->on, source);
+  if (!log)
+    return tl::unexpected(log.error());
+  into.log = *std::move(log);
+  return {};
+}
+
 } // namespace
 
 result<stream_identity> identify(const config::source_config& source,
@@ -161,23 +211,24 @@ result<stream_identity> identify(const config::source_config& source,
   return read_identity(*on, source);
 }
 
+result<log_standing> read_log(const config::source_config& source) {
+  auto on = connect(source, purpose::query, nullptr);
+  if (!on)
+    return tl::unexpected(on.error());
+  return read_log(*on, source);
+}
+
+inspection inspect(const config::source_config& source,
+                   std::span<const config::sync_config> sections) {
+  inspection out;
+  if (auto looked = look_around(source, sections, out); !looked)
+    out.findings.push_back({finding::level::bad, looked.error().code, looked.error().detail});
+  return out;
+}
+
 std::vector<finding> inspect_source(const config::source_config& source,
                                     std::span<const config::sync_config> sections) {
-  const auto failed = [](const error& why) {
-    return std::vector{finding{finding::level::bad, why.code, why.detail}};
-  };
-  auto with = connect_both(source, nullptr);
-  if (!with)
-    return failed(with.error());
-  auto found = survey_source(with->on, with->admin(), source, sections);
-  if (!found)
-    return failed(found.error());
-  if (auto slot = survey_slot(with->on, source, *found); !slot)
-    return failed(slot.error());
-  // The walsender is reached by rules of its own in pg_hba.conf.
-  if (const auto walsender = connect(source, purpose::replication, nullptr); !walsender)
-    found->bad(walsender.error().code, walsender.error().detail);
-  return std::move(found->findings);
+  return inspect(source, sections).findings;
 }
 
 result<prepared_source> prepare_source(const setup_request& request) {

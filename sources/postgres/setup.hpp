@@ -67,7 +67,28 @@ struct prepared_source {
 [[nodiscard]] result<stream_identity> identify(const config::source_config& source,
                                                std::shared_ptr<const stop_signal> stop = nullptr);
 
+/// The server's log, now.
+struct log_standing {
+  stream_identity identity;
+  std::vector<slot_state> slots; ///< Every slot of the server, by name.
+  position end;                  ///< Of what is flushed, and so of what a slot can send.
+};
+
+/// Reads only.
+[[nodiscard]] result<log_standing> read_log(const config::source_config& source);
+
+/// What there is of a source before anything is created.
+struct inspection {
+  std::vector<finding> findings;    ///< In the order they were looked at.
+  std::vector<chosen_table> tables; ///< What the sections take, as far as it is known.
+  std::optional<log_standing> log;  ///< None: the server was not reached.
+};
+
 /// Everything that can be said about the source before anything is created. Reads only.
+[[nodiscard]] inspection inspect(const config::source_config& source,
+                                 std::span<const config::sync_config> sections);
+
+/// Only the findings.
 [[nodiscard]] std::vector<finding> inspect_source(const config::source_config& source,
                                                   std::span<const config::sync_config> sections);
 

@@ -1,0 +1,128 @@
+#include "sinks/sqlite/standing.hpp"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "config/fold.hpp"
+#include "sinks/sqlite/database.hpp"
+#include "sinks/sqlite/schema.hpp"
+#include "sinks/sqlite/state_tables.hpp"
+#include "sinks/sqlite/statement.hpp"
+
+namespace cdc::sinks::sqlite {
+
+namespace {
+
+// A database that another program made has none of our tables.
+result<bool> is_ours(database& db) {
+  const auto found = read_shape(db, "_cdc_checkpoint");
+  if (!found)
+    return tl::unexpected(found.error());
+  return found->has_value();
+}
+
+result<std::set<std::string>> known_tables(database& db) {
+  auto query = statement::prepare(db, "SELECT name FROM _cdc_tables");
+  if (!query)
+    return tl::unexpected(std::move(query).error());
+  std::set<std::string> out;
+  for (;;) {
+    const auto more = query->step(db, "read which tables the stream wrote");
+    if (!more)
+      return tl::unexpected(more.error());
+    if (!*more)
+      return out;
+    out.insert(query->text(0));
+  }
+}
+
+/// Names that the file could not hold side by side, whether it exists or not.
+void check_names(const std::vector<target_table_ptr>& tables, std::vector<remark>& out) {
+  std::map<std::string, std::string> taken;
+  for (const auto& table : tables) {
+    const auto folded = config::fold(table->name);
+    const auto source = to_string(table->source->table);
+    if (folded.starts_with("sqlite_") || folded.starts_with("_cdc_"))
+      out.push_back({true, fmt::format("{} cannot be named {}: such names are taken; give it "
+                                       "another with into",
+                                       source, table->name)});
+    const auto [other, is_free] = taken.emplace(folded, source);
+    if (!is_free)
+      out.push_back({true, fmt::format("{} and {} would both be written to table {}; give one of "
+                                       "them another name with into",
+                                       other->second, source, table->name)});
+  }
+}
+
+result<void> check_shapes(database& db, const config::target_config& target,
+                          const std::vector<target_table_ptr>& tables, std::vector<remark>& out) {
+  const schema_options options{target.numeric_as_number, target.add_columns};
+  const auto ours = is_ours(db);
+  if (!ours)
+    return tl::unexpected(ours.error());
+  const auto known = *ours ? known_tables(db) : std::set<std::string>{};
+  if (!known)
+    return tl::unexpected(known.error());
+  for (const auto& table : tables) {
+    const auto have = read_shape(db, table->name);
+    if (!have)
+      return tl::unexpected(have.error());
+    if (!*have)
+      continue;
+    const auto gap = compare(**have, *table, options);
+    if (gap.missing.empty() && gap.narrow.empty() && gap.mistakes.empty())
+      continue;
+    const auto drifted = known->contains(table->name) && gap.mistakes.empty();
+    out.push_back(
+        {!drifted, fmt::format("{}: {}", target.path, describe(gap, **have, *table, options))});
+  }
+  return {};
+}
+
+} // namespace
+
+result<std::optional<standing>> read_standing(const config::target_config& target) {
+  database db;
+  if (auto opened = db.open_for_reading(target.path); !opened)
+    return tl::unexpected(opened.error());
+  const auto ours = is_ours(db);
+  if (!ours)
+    return tl::unexpected(ours.error());
+  if (!*ours)
+    return std::nullopt;
+  auto row = read_checkpoint_row(db);
+  if (!row)
+    return tl::unexpected(row.error());
+  if (!*row)
+    return std::nullopt;
+  auto records = read_records(db);
+  if (!records)
+    return tl::unexpected(records.error());
+  auto listed = read_listed(db);
+  if (!listed)
+    return tl::unexpected(listed.error());
+  standing out;
+  out.stream = std::move((*row)->stream);
+  out.written_at = (*row)->written_at;
+  out.state = {(*row)->epoch, (*row)->resume, *std::move(records), *std::move(listed)};
+  return out;
+}
+
+void find_obstacles(const config::target_config& target,
+                    const std::vector<target_table_ptr>& tables, std::vector<remark>& out) {
+  check_names(tables, out);
+  std::error_code unknown;
+  if (!std::filesystem::exists(target.path, unknown))
+    return;
+  database db;
+  auto looked = db.open_for_reading(target.path).and_then([&] {
+    return check_shapes(db, target, tables, out);
+  });
+  if (!looked)
+    out.push_back({true, looked.error().detail});
+}
+
+} // namespace cdc::sinks::sqlite
