@@ -1,0 +1,156 @@
+#include "cli/progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace cdc::cli {
+
+namespace {
+
+using actors::pipeline_flow;
+using actors::pipeline_view;
+
+struct load_sum {
+  std::uint64_t rows = 0;
+  std::uint64_t estimate = 0;
+  std::size_t tables = 0;
+  std::size_t loaded = 0;
+  double seconds_left = 0;
+  std::string table; ///< One that is being read.
+};
+
+load_sum sum_of(const pipeline_view& seen, const pipeline_flow& flow) {
+  load_sum out;
+  for (std::size_t i = 0; i < seen.tables.size(); ++i) {
+    const auto& table = seen.tables[i];
+    ++out.tables;
+    out.loaded += table.state == actors::table_state::loaded ? 1 : 0;
+    out.rows += table.rows;
+    out.estimate += std::max(table.rows, table.rows_estimate);
+    if (table.state == actors::table_state::loading && out.table.empty())
+      out.table = table.name;
+  }
+  if (flow.copied_rows_per_second > 0)
+    out.seconds_left = static_cast<double>(out.estimate - out.rows) / flow.copied_rows_per_second;
+  return out;
+}
+
+double part_done(const load_sum& load) {
+  if (load.estimate == 0)
+    return 0;
+  // Estimates are what they are: only the end is the end.
+  return std::min(0.99, static_cast<double>(load.rows) / static_cast<double>(load.estimate));
+}
+
+std::string load_text(const pipeline_view& seen, const pipeline_flow& flow) {
+  const auto load = sum_of(seen, flow);
+  auto out = fmt::format(
+      "{:.0f}%  {}  {} of {} rows  {} rows/s", std::floor(part_done(load) * 100),
+      load.table.empty() ? fmt::format("{} of {} tables", load.loaded, load.tables) : load.table,
+      grouped(load.rows), grouped(load.estimate), short_number(flow.copied_rows_per_second));
+  if (!seen.load_paused.empty())
+    return out + "  paused: " + seen.load_paused;
+  if (load.seconds_left > 0)
+    out += fmt::format("  {} left", span_text(load.seconds_left));
+  return out;
+}
+
+std::string stream_text(const pipeline_view& seen, const pipeline_flow& flow) {
+  return fmt::format("{}  {} rows/s  {} behind  {} rows", to_string(seen.state),
+                     short_number(flow.streamed_rows_per_second), bytes_text(seen.lag_bytes),
+                     grouped(seen.events_row));
+}
+
+std::string bar(double part) {
+  constexpr std::size_t width = 20;
+  const auto full = static_cast<std::size_t>(part * width);
+  return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
+}
+
+bool loads(const pipeline_view& seen) {
+  return seen.state == actors::pipeline_state::loading;
+}
+
+std::string one_line(const pipeline_view& seen, const pipeline_flow& flow) {
+  if (!loads(seen))
+    return seen.name + "  " + stream_text(seen, flow);
+  return seen.name + "  load " + bar(part_done(sum_of(seen, flow))) + " " + load_text(seen, flow);
+}
+
+/// Several pipelines share the line: how many are in which state, and their rates together.
+std::string many_in_line(const actors::board_view& seen, const actors::flow_view& flow) {
+  std::size_t loading = 0;
+  std::size_t streaming = 0;
+  std::uint64_t lag = 0;
+  for (const auto& pipeline : seen.pipelines) {
+    loading += loads(pipeline) ? 1 : 0;
+    streaming += pipeline.state == actors::pipeline_state::streaming ? 1 : 0;
+    lag += pipeline.lag_bytes;
+  }
+  double rows = 0;
+  for (const auto& pipeline : flow.pipelines)
+    rows += pipeline.streamed_rows_per_second + pipeline.copied_rows_per_second;
+  return fmt::format("{} pipelines: {} loading, {} streaming, {} other  {} rows/s  {} behind",
+                     seen.pipelines.size(), loading, streaming,
+                     seen.pipelines.size() - loading - streaming, short_number(rows),
+                     bytes_text(lag));
+}
+
+} // namespace
+
+std::string progress_line(const actors::board_view& seen, const actors::flow_view& flow,
+                          std::size_t columns) {
+  std::string out;
+  if (seen.pipelines.size() == 1 && !flow.pipelines.empty())
+    out = one_line(seen.pipelines.front(), flow.pipelines.front());
+  else if (!seen.pipelines.empty())
+    out = many_in_line(seen, flow);
+  if (out.size() > columns)
+    out.resize(columns);
+  return out;
+}
+
+std::string progress_text(const pipeline_view& seen, const pipeline_flow& flow) {
+  return loads(seen) ? "loading  " + load_text(seen, flow) : stream_text(seen, flow);
+}
+
+std::string grouped(std::uint64_t number) {
+  auto out = fmt::format("{}", number);
+  for (auto at = static_cast<std::ptrdiff_t>(out.size()) - 3; at > 0; at -= 3)
+    out.insert(static_cast<std::size_t>(at), 1, ' ');
+  return out;
+}
+
+std::string short_number(double number) {
+  if (number < 1000)
+    return fmt::format("{:.0f}", number);
+  if (number < 1e6)
+    return fmt::format("{:.{}f} k", number / 1e3, number < 1e4 ? 1 : 0);
+  return fmt::format("{:.1f} M", number / 1e6);
+}
+
+std::string span_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(std::min(seconds, 1e9)));
+  if (whole < 60)
+    return fmt::format("{} s", whole);
+  if (whole < 3600)
+    return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024)
+    return fmt::format("{} B", bytes);
+  auto number = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(units); ++unit)
+    number /= 1024;
+  return fmt::format("{:.1f} {}", number, units[unit]);
+}
+
+} // namespace cdc::cli
