@@ -18,8 +18,8 @@
 namespace cdc::sources::postgres {
 
 struct stream_options {
-  block_limits limits;
-  feedback_options feedback;
+  block_limits limits{};
+  feedback_options feedback{};
   /// Positions without rows (keepalives, empty transactions) are passed on this often, unless they
   /// were asked for: each may cost the target a write.
   std::chrono::milliseconds advance_interval{200};
