@@ -46,7 +46,7 @@ enum class table_state : std::uint8_t { waiting, loading, loaded };
 
 /// An error as an operator may read it: by errc's rules it holds no secret and no value.
 struct error_view {
-  std::string text;    ///< Empty: none.
+  std::string text{};  ///< Empty: none.
   std::int64_t at = 0; ///< Microseconds since 1970 UTC.
 
   bool operator==(const error_view&) const = default;
@@ -68,10 +68,10 @@ struct rows_view {
 struct actor_view {
   std::uint64_t id = 0;     ///< Of the place: the next life keeps it.
   std::uint64_t parent = 0; ///< 0: a root of the tree.
-  std::string name;
+  std::string name{};
   actor_kind kind = actor_kind::root;
-  std::string node;
-  std::string pipeline; ///< Empty: of the whole process.
+  std::string node{};
+  std::string pipeline{}; ///< Empty: of the whole process.
   std::uint64_t incarnation = 0;
   actor_state state = actor_state::starting;
   std::uint64_t messages = 0;    ///< Handled so far.
@@ -81,18 +81,18 @@ struct actor_view {
   std::int64_t busy = 0;       ///< Nanoseconds inside handlers, so far.
   std::int64_t starved = 0;    ///< Nanoseconds with data to send and no credit, so far.
   bool is_starved = false;     ///< It has data to send and no credit, now.
-  credit held;                 ///< What it may still send.
-  credit owed;                 ///< What it has taken and not handed back.
+  credit held{};               ///< What it may still send.
+  credit owed{};               ///< What it has taken and not handed back.
   std::uint64_t in_flight = 0; ///< Bytes it keeps: received or sent, not done.
-  std::string_view doing;      ///< A word or two, in the program's memory for ever.
+  std::string_view doing{};    ///< A word or two, in the program's memory for ever.
   std::string about{};         ///< What it does that to: a table, a batch number.
   std::uint64_t restarts = 0;
-  error_view last_error;
+  error_view last_error{};
 };
 
 struct table_view {
-  std::string name; ///< `schema.name` at the source.
-  std::string sink; ///< The sink whose copy this is.
+  std::string name{}; ///< `schema.name` at the source.
+  std::string sink{}; ///< The sink whose copy this is.
   table_state state = table_state::waiting;
   std::uint64_t rows = 0; ///< Read so far, by this process.
   std::uint64_t rows_estimate = 0;
@@ -103,33 +103,33 @@ struct table_view {
 };
 
 struct sink_view {
-  std::string name;
-  std::string flavor;
-  rows_view streamed;
-  rows_view copied;
+  std::string name{};
+  std::string flavor{};
+  rows_view streamed{};
+  rows_view copied{};
   std::uint64_t batches_flushed = 0;
   std::uint64_t errors = 0;         ///< Failed write attempts.
   std::uint64_t refused = 0;        ///< Rows the target refused for good.
   std::uint64_t refetch_listed = 0; ///< Rows to be read again by key.
   std::uint64_t refetched = 0;
   std::uint64_t entries = 0; ///< Keys the load rule keeps.
-  position acknowledged;
-  position durable;
+  position acknowledged{};
+  position durable{};
   std::int64_t acknowledged_commit = 0; ///< Commit time of `acknowledged`, µs UTC; 0: none yet.
-  histogram_view decode_to_ack;
-  histogram_view commit_to_ack;
-  histogram_view batch_write;
+  histogram_view decode_to_ack{};
+  histogram_view commit_to_ack{};
+  histogram_view batch_write{};
 };
 
 enum class wal_status : std::uint8_t { reserved, extended, unreserved, lost, unknown };
 [[nodiscard]] std::string_view to_string(wal_status what) noexcept;
 
 struct slot_view {
-  std::string name;
+  std::string name{};
   bool is_active = false;
   wal_status status = wal_status::unknown;
   std::uint64_t retained_bytes = 0;
-  std::optional<std::uint64_t> safe_bytes; ///< None: unlimited.
+  std::optional<std::uint64_t> safe_bytes{}; ///< None: unlimited.
 };
 
 /// How a source spells its positions: `0/153BC50`.
@@ -138,19 +138,19 @@ using position_speller = std::string (*)(position);
 [[nodiscard]] std::string spell_token(position at);
 
 struct drift_view {
-  std::string table;
+  std::string table{};
   std::uint64_t changes = 0;
 };
 
 struct pipeline_view {
-  std::string name;   ///< The `source` label.
-  std::string flavor; ///< `postgres`.
+  std::string name{};   ///< The `source` label.
+  std::string flavor{}; ///< `postgres`.
   position_speller spell = spell_token;
   pipeline_state state = pipeline_state::starting;
   std::uint64_t incarnation = 0;
   bool is_connected = false;
   bool load_finished = false;
-  std::string load_paused; ///< Why the load stands still; empty: it does not.
+  std::string load_paused{}; ///< Why the load stands still; empty: it does not.
   std::uint64_t events_row = 0;
   std::uint64_t events_truncate = 0;
   std::uint64_t events_superseded = 0;
@@ -159,24 +159,24 @@ struct pipeline_view {
   std::uint64_t reconnects = 0;
   std::uint64_t reloads_ok = 0;
   std::uint64_t reloads_refused = 0;
-  position current;            ///< The log's end, as the source last said.
-  position received;           ///< Everything below was decoded.
-  position confirmed;          ///< Every sink acknowledged everything below.
-  position durable;            ///< Reported to the source.
+  position current{};          ///< The log's end, as the source last said.
+  position received{};         ///< Everything below was decoded.
+  position confirmed{};        ///< Every sink acknowledged everything below.
+  position durable{};          ///< Reported to the source.
   std::uint64_t lag_bytes = 0; ///< current − confirmed.
   double lag_seconds = 0;      ///< Age of the oldest commit not acknowledged; 0 in step.
-  error_view last_error;
-  std::vector<table_view> tables;
-  std::vector<sink_view> sinks;
-  std::vector<slot_view> slots;
-  std::vector<drift_view> drift;
+  error_view last_error{};
+  std::vector<table_view> tables{};
+  std::vector<sink_view> sinks{};
+  std::vector<slot_view> slots{};
+  std::vector<drift_view> drift{};
 };
 
 /// Everything seen of this process at one moment: plain values, so that what is shown of them can
 /// be computed, and tested, without an actor. Parts may be some microseconds apart.
 struct board_view {
-  std::string node;
-  std::string version;
+  std::string node{};
+  std::string version{};
   std::int64_t started = 0; ///< Microseconds since 1970 UTC.
   std::int64_t now = 0;
   std::vector<actor_view> actors{}; ///< In the order they were added; parents first.

@@ -136,7 +136,9 @@ response respond(const request& asked, look& at, std::string_view token) {
   if (found == routes.end() && !is_pipeline)
     return text(404, "there is nothing here; try /status, /actors, /metrics, /healthz or /readyz");
   if (asked.method != "GET") {
-    auto refused = text(405, "only GET is answered");
+    // A response to HEAD ends with its header.
+    auto refused =
+        asked.method == "HEAD" ? response{.status = 405} : text(405, "only GET is answered");
     refused.allow = "GET";
     return refused;
   }

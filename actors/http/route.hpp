@@ -10,9 +10,9 @@ namespace cdc::actors::http {
 
 /// What routing needs of a request.
 struct request {
-  std::string_view method;
-  std::string_view target;
-  std::string_view authorization; ///< The header's value; empty: none.
+  std::string_view method{};
+  std::string_view target{};
+  std::string_view authorization{}; ///< The header's value; empty: none.
   bool has_body = false;
 };
 
