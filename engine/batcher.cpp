@@ -121,11 +121,10 @@ void batcher::adopt(target_ref& target) {
 
 std::uint32_t batcher::adopt(const block_ptr& source) {
   auto& blocks = open_.work->blocks;
-  const auto known = std::ranges::find(blocks, source);
-  if (known == blocks.end())
+  const auto at = static_cast<std::size_t>(std::ranges::find(blocks, source) - blocks.begin());
+  if (at == blocks.size())
     blocks.push_back(source);
-  return static_cast<std::uint32_t>(known == blocks.end() ? blocks.size() - 1
-                                                          : known - blocks.begin());
+  return static_cast<std::uint32_t>(at);
 }
 
 std::uint32_t batcher::own_index() {

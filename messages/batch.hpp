@@ -80,10 +80,10 @@ struct refusal {
 
 struct write_report {
   std::uint64_t batch = 0;          ///< batch::number.
-  std::vector<answer> answers;      ///< In order of their operations.
-  std::vector<refusal> refused;
+  std::vector<answer> answers{};      ///< In order of their operations.
+  std::vector<refusal> refused{};
   std::uint64_t not_found = 0;      ///< Erases that found no row.
-  std::optional<position> durable;  ///< Resume position that now survives a power loss.
+  std::optional<position> durable{};  ///< Resume position that now survives a power loss.
 };
 
 using completion = std::function<void(result<write_report>)>;

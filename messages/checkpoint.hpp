@@ -49,9 +49,9 @@ struct listed_key {
 /// What a start needs to know from a target.
 struct sink_state {
   std::uint64_t epoch = 0;               ///< Raised by open(); every write carries it.
-  std::optional<checkpoint> resume;      ///< None: this stream was never written here.
-  std::vector<std::pair<std::string, std::string>> records;
-  std::vector<listed_key> refetch;
+  std::optional<checkpoint> resume{};      ///< None: this stream was never written here.
+  std::vector<std::pair<std::string, std::string>> records{};
+  std::vector<listed_key> refetch{};
 };
 
 } // namespace cdc

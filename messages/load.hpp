@@ -22,8 +22,8 @@ enum class range_scheme : std::uint8_t {
 /// One slice of one table. Bounds are values of the key columns in their text form, in key order:
 /// from <= key < to; an empty bound is open. For pages (`by_page`): first page and the page behind.
 struct load_range {
-  std::vector<std::string> from;
-  std::vector<std::string> to;
+  std::vector<std::string> from{};
+  std::vector<std::string> to{};
 
   bool operator==(const load_range&) const = default;
 };
@@ -31,7 +31,7 @@ struct load_range {
 struct load_plan {
   range_scheme scheme = range_scheme::key;
   bool by_page = false;
-  std::vector<load_range> ranges;
+  std::vector<load_range> ranges{};
   std::uint64_t rows_estimate = 0;
 
   bool operator==(const load_plan&) const = default;
@@ -47,10 +47,10 @@ struct range_ref {
 
 /// How far a table's load has come; stored as a record beside the checkpoint with the rows.
 struct table_progress {
-  load_plan plan;
-  std::vector<bool> done;           ///< One per range.
-  std::optional<snapshot> keyless;  ///< §1b: what its only snapshot saw …
-  position keyless_until;           ///< … and the L it is kept for.
+  load_plan plan{};
+  std::vector<bool> done{};           ///< One per range.
+  std::optional<snapshot> keyless{};  ///< §1b: what its only snapshot saw …
+  position keyless_until{};           ///< … and the L it is kept for.
 
   [[nodiscard]] bool finished() const noexcept;
   bool operator==(const table_progress&) const = default;

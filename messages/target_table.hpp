@@ -12,9 +12,9 @@ namespace cdc {
 
 /// One column of a target: a source column under its target name, or a constant.
 struct target_column {
-  std::string name;
-  std::optional<std::uint16_t> source; ///< Index into relation::columns; none for a constant.
-  std::string constant;                ///< Its text, for a constant.
+  std::string name{};
+  std::optional<std::uint16_t> source{}; ///< Index into relation::columns; none for a constant.
+  std::string constant{};                ///< Its text, for a constant.
   kind what = kind::text;              ///< Of the source column, or of the constant.
   bool is_key = false;
 };
