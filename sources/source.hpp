@@ -107,7 +107,7 @@ public:
   /// Makes an idle server's log move, so that L is passed soon (PostgreSQL: a logical message).
   [[nodiscard]] virtual result<void> nudge() = 0;
 
-  /// The table's shape as the catalogue has it now.
+  /// The table's shape as the catalogue has it now; null: there is no such table any more.
   [[nodiscard]] virtual result<relation_ptr> describe(std::uint32_t relation_oid) = 0;
 
   /// From any thread: the call under way ends with errc::cancelled, soon; later ones too.

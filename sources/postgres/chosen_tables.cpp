@@ -67,10 +67,6 @@ std::optional<std::size_t> section_of(const listed_table& table,
   return std::nullopt;
 }
 
-std::string name_of(const config::sync_config& section) {
-  return section.tables.empty() ? section.key : section.tables.front();
-}
-
 bool has_identity(const relation& shape) {
   return std::ranges::any_of(shape.columns, &column::is_identity_key);
 }
@@ -204,7 +200,7 @@ std::vector<choice> choose(std::span<const listed_table> tables,
     else
       into.bad(errc::source_misconfigured,
                fmt::format("sync.{}: table {} does not exist in the database {}", sections[i].key,
-                           name_of(sections[i]), database));
+                           to_string(sections[i].table), database));
   }
   return out;
 }

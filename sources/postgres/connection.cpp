@@ -206,7 +206,7 @@ result<std::vector<rows>> connection::results(std::string_view doing,
     } else {
       out.push_back(std::move(got));
     }
-    if (status == PGRES_COPY_OUT)
+    if (status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH)
       return out;
   }
   if (refused)

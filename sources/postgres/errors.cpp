@@ -24,10 +24,11 @@ std::string one_line(std::string_view message) {
   return out;
 }
 
+// Every SQLSTATE has a digit, and FATAL would pass for one otherwise.
 bool is_sqlstate(std::string_view text) noexcept {
-  return text.size() == 5 && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-         });
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto fits = [&](char c) { return is_digit(c) || (c >= 'A' && c <= 'Z'); };
+  return text.size() == 5 && std::ranges::all_of(text, fits) && std::ranges::any_of(text, is_digit);
 }
 
 // `… FATAL:  28P01: password authentication failed …`, as PQERRORS_VERBOSE has it.
