@@ -75,6 +75,19 @@ std::string spell_time(std::int64_t microseconds) {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(second)), rest.count());
 }
 
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const auto character : text) {
+    if (character == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(character) < 0x20 || character == 0x7F)
+      out += ' ';
+    else
+      out += character;
+  }
+  return out;
+}
+
 std::size_t width_of(std::string_view text) noexcept {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_code_point));
 }

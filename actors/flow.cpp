@@ -107,7 +107,8 @@ bottleneck slowest_stage(const board_view& now, const flow_view& flow,
     return {of.held_back_by.empty() ? name_of(now, pipeline.name, actor_kind::sink)
                                     : of.held_back_by,
             "the engine has batches and no credit to send them"};
-  if (most_starved(now, flow, pipeline.name, {actor_kind::source, actor_kind::reader}) != nullptr)
+  if (most_starved(now, flow, pipeline.name,
+                   {actor_kind::source, actor_kind::reader, actor_kind::coordinator}) != nullptr)
     return {name_of(now, pipeline.name, actor_kind::engine),
             "the source has rows and no credit to send them"};
   if (of.streamed_rows_per_second + of.copied_rows_per_second > 0)

@@ -11,6 +11,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "actors/figures.hpp"
 #include "actors/repeat_limiter.hpp"
 #include "messages/json.hpp"
 
@@ -98,34 +99,16 @@ writer_state& state() {
   return only;
 }
 
-/// Control characters would let a server's message forge a line of ours.
-void append_one_line(std::string& out, std::string_view text) {
-  for (const auto character : text) {
-    if (character == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(character) < 0x20 || character == 0x7F)
-      out += ' ';
-    else
-      out += character;
-  }
-}
-
 void put(writer_state& to, level how, const std::string& line) {
   to.out->log(to_spdlog(how), spdlog::string_view_t{line.data(), line.size()});
 }
 
+// One line whatever was said: a server's message must not be able to forge a line of ours.
 std::string as_text(level how, std::string_view name, std::string_view pipeline,
                     std::string_view words) {
-  std::string line;
-  fmt::format_to(std::back_inserter(line), "{:<5} {} ", level_names[static_cast<std::size_t>(how)],
-                 name);
-  if (!pipeline.empty()) {
-    line += '[';
-    append_one_line(line, pipeline);
-    line += "] ";
-  }
-  append_one_line(line, words);
-  return line;
+  const auto speaker = pipeline.empty() ? std::string{} : "[" + actors::one_line(pipeline) + "] ";
+  return fmt::format("{:<5} {} {}{}", level_names[static_cast<std::size_t>(how)], name, speaker,
+                     actors::one_line(words));
 }
 
 std::string as_json(level how, event what, std::string_view pipeline, std::string_view words) {

@@ -158,7 +158,7 @@ const drawPipeline = (of, tree) => {
   return card;
 };
 const drawActor = (a, deep) => put(make('tr'),
-  make('td', '', '   '.repeat(deep) + (deep ? '└ ' : '') + a.name + (a.kind === 'pipeline' ? ' ' + a.pipeline : '')),
+  make('td', '', '   '.repeat(deep) + (deep ? '└ ' : '') + a.name),
   put(make('td'), make('span', 'state ' + (a.state === 'running' ? 'streaming' : a.state), a.state)),
   make('td', '', [a.doing, a.about, a.in_handler_seconds > 1 ? 'for ' + time(a.in_handler_seconds) : ''].filter(Boolean).join(' ')),
   make('td', '', share(a.busy_share)), make('td', '', share(a.starved_share)),

@@ -14,19 +14,15 @@ namespace {
 
 struct row {
   std::string branch; ///< Lines of the tree and the name.
+  std::string under;  ///< The lines of the tree that go on below it.
   std::size_t actor = 0;
 };
 
-std::string title(const actor_view& actor) {
-  if (actor.kind == actor_kind::pipeline && actor.name != actor.pipeline)
-    return fmt::format("{} {}", actor.name, actor.pipeline);
-  return actor.name;
-}
-
 void grow(const board_view& seen, std::size_t actor, const std::string& before,
           const std::string& below, std::vector<row>& into) {
-  into.push_back({before + title(seen.actors[actor]), actor});
   const auto children = children_of(seen, seen.actors[actor]);
+  into.push_back(
+      {before + seen.actors[actor].name, below + (children.empty() ? "   " : "│  "), actor});
   for (std::size_t i = 0; i < children.size(); ++i) {
     const auto is_last = i + 1 == children.size();
     grow(seen, children[i], below + (is_last ? "└─ " : "├─ "), below + (is_last ? "   " : "│  "),
@@ -35,13 +31,14 @@ void grow(const board_view& seen, std::size_t actor, const std::string& before,
 }
 
 std::string spell(credit amount) {
-  return fmt::format("{} blocks {}", amount.blocks, spell_bytes(amount.bytes));
+  return fmt::format("{} block{} {}", amount.blocks, amount.blocks == 1 ? "" : "s",
+                     spell_bytes(amount.bytes));
 }
 
 std::string doing(const actor_view& actor) {
   std::string words{actor.doing};
   if (!actor.about.empty())
-    words += (words.empty() ? "" : " ") + actor.about;
+    words += (words.empty() ? "" : " ") + one_line(actor.about);
   if (actor.in_handler > 1'000'000'000)
     words += fmt::format(" (for {})", spell_duration(static_cast<double>(actor.in_handler) * 1e-9));
   return words;
@@ -75,7 +72,7 @@ std::string summary(const pipeline_view& pipeline, const pipeline_flow& flow) {
     words += fmt::format(" · paced by {}: {}", flow.slowest.stage, flow.slowest.why);
   if (!pipeline.last_error.text.empty())
     words += fmt::format("\n  last error {}: {}", spell_time(pipeline.last_error.at),
-                         pipeline.last_error.text);
+                         one_line(pipeline.last_error.text));
   return words;
 }
 
@@ -100,8 +97,8 @@ std::string render_tree(const board_view& seen, const flow_view& flow) {
     out += fmt::format("{}  {:<8}  {}  {}\n", padded(one.branch, branch), to_string(actor.state),
                        padded(doing(actor), work), details(actor, busy));
     if (!actor.last_error.text.empty())
-      out += fmt::format("{}  last error {}: {}\n", padded("", branch),
-                         spell_time(actor.last_error.at), actor.last_error.text);
+      out += fmt::format("{}last error {}: {}\n", one.under, spell_time(actor.last_error.at),
+                         one_line(actor.last_error.text));
   }
   for (std::size_t i = 0; i < seen.pipelines.size(); ++i)
     out += summary(seen.pipelines[i],
