@@ -2,8 +2,12 @@
 #include <variant>
 
 #include "cli/arguments.hpp"
+#include "cli/commands/actors.hpp"
 #include "cli/commands/completions.hpp"
+#include "cli/commands/init.hpp"
 #include "cli/commands/run.hpp"
+#include "cli/commands/status.hpp"
+#include "cli/commands/validate.hpp"
 
 namespace cdc::cli {
 
@@ -14,13 +18,24 @@ int execute(const leave& what) {
   std::fputs(what.err.c_str(), stderr);
   return what.status;
 }
-int execute(const run_options& options) { return run_run(options); }
-int execute(const completions_options& options) { return run_completions(options); }
+int execute(const run_options& options) {
+  return run_run(options);
+}
+int execute(const validate_options& options) {
+  return run_validate(options);
+}
+int execute(const status_options& options) {
+  return run_status(options);
+}
+int execute(const init_options& options) {
+  return run_init(options);
+}
+int execute(const completions_options& options) {
+  return run_completions(options);
+}
 
-template <class Options>
-int execute(const Options&) {
-  std::fputs("cdc-actors: this build does not have the command\n", stderr);
-  return 2;
+int execute(const actors_options& options) {
+  return run_actors(options);
 }
 
 } // namespace
