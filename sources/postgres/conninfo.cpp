@@ -83,7 +83,7 @@ result<conninfo> conninfo::make(const config::source_config& source, purpose use
     return tl::unexpected(parsed.error());
   conninfo out;
   for (const auto* at = parsed->get(); at->keyword; ++at) {
-    if (at->val)
+    if (at->val && std::string_view{at->keyword} != "replication")
       out.parameters_.emplace_back(at->keyword, at->val);
   }
   if (source.sslmode)
