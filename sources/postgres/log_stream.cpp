@@ -66,7 +66,8 @@ private:
 
 short walsender_stream::wants_events(bool may_read) const noexcept {
   const auto reads = running_ && may_read && held_.empty();
-  return static_cast<short>(connection_.wants_events() | (reads ? POLLIN : 0));
+  const auto streams = reads ? POLLIN : POLLRDHUP;
+  return static_cast<short>(connection_.wants_events() | (running_ ? streams : 0));
 }
 
 clock::time_point walsender_stream::deadline() const noexcept {
