@@ -197,13 +197,13 @@ void pipeline_supervisor::begin_life() {
   stats_->doing("sets up");
   parts_ = options_.make_parts();
   setting_up_ = std::make_shared<setting_up>(options_.config, parts_);
-  actors::run_aside(self_->system(),
-                    [setting = setting_up_, home = self_->address(), life = life_]() mutable {
-                      auto setup = setting->run();
-                      setting.reset();
-                      if (auto to = caf::actor_cast<caf::actor>(home))
-                        caf::anon_send(to, set_up_done{life, std::move(setup)});
-                    });
+  options_.aside(self_->system(),
+                 [setting = setting_up_, home = self_->address(), life = life_]() mutable {
+                   auto setup = setting->run();
+                   setting.reset();
+                   if (auto to = caf::actor_cast<caf::actor>(home))
+                     caf::anon_send(to, set_up_done{life, std::move(setup)});
+                 });
 }
 
 void pipeline_supervisor::run(const std::shared_ptr<life_setup>& setup) {
@@ -287,14 +287,14 @@ void pipeline_supervisor::clear_when_alone() {
   if (!troupe_.members.empty() || setting_up_)
     return;
   troupe_ = {};
-  actors::run_aside(self_->system(),
-                    [setup = std::exchange(setup_, nullptr), parts = std::exchange(parts_, nullptr),
-                     home = self_->address(), life = life_]() mutable {
-                      setup.reset();
-                      parts.reset();
-                      if (auto to = caf::actor_cast<caf::actor>(home))
-                        caf::anon_send(to, life_cleared{life});
-                    });
+  options_.aside(self_->system(),
+                 [setup = std::exchange(setup_, nullptr), parts = std::exchange(parts_, nullptr),
+                  home = self_->address(), life = life_]() mutable {
+                   setup.reset();
+                   parts.reset();
+                   if (auto to = caf::actor_cast<caf::actor>(home))
+                     caf::anon_send(to, life_cleared{life});
+                 });
 }
 
 void pipeline_supervisor::decide() {

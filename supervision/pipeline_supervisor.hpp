@@ -10,6 +10,7 @@
 #include <caf/typed_event_based_actor.hpp>
 
 #include "actors/board.hpp"
+#include "actors/caf_compat.hpp"
 #include "actors/log.hpp"
 #include "config/config.hpp"
 #include "supervision/interfaces.hpp"
@@ -24,6 +25,8 @@ struct pipeline_options {
   std::function<std::shared_ptr<pipeline_parts>()> make_parts;
   /// spawn_life(), or what a test puts in its place.
   std::function<troupe(caf::actor_system&, life_setup&, const life_context&)> spawn = spawn_life;
+  /// Runs what blocks; a test runs it on the spot.
+  std::function<void(caf::actor_system&, std::function<void()>)> aside = actors::run_aside;
   bool once = false; ///< Ends when the load is done and the log's end of the start is reached.
   std::chrono::milliseconds finish_within{1500};
   std::optional<std::uint32_t> seed; ///< Of the restart policy's jitter.
