@@ -26,8 +26,7 @@ batcher::batcher(const engine_options& options, checkpoint from)
   start_batch();
 }
 
-// -- what comes in
-// ----------------------------------------------------------------------------------
+// -- what comes in ------------------------------------------------------------------------------
 
 void batcher::enter(const block_ptr& source) {
   current_ = source;
@@ -105,8 +104,7 @@ bool batcher::pressing() const noexcept {
   });
 }
 
-// -- places in the open batch
-// -----------------------------------------------------------------------
+// -- places in the open batch -------------------------------------------------------------------
 
 void batcher::adopt(target_ref& target) {
   auto& tables = open_.work->tables;
@@ -138,8 +136,7 @@ void batcher::adopt_transaction() {
   open_.work->transactions.push_back(transaction_);
 }
 
-// -- what goes out
-// ----------------------------------------------------------------------------------
+// -- what goes out ------------------------------------------------------------------------------
 
 void batcher::start_batch() {
   open_ = {};

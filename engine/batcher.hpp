@@ -56,8 +56,7 @@ class batcher {
 public:
   batcher(const engine_options& options, checkpoint from);
 
-  // -- what comes in
-  // --------------------------------------------------------------------------------
+  // -- what comes in ----------------------------------------------------------------------------
 
   /// The block that the next changes' cells are in.
   void enter(const block_ptr& source);
@@ -104,8 +103,7 @@ public:
   void count_copied() noexcept { ++open_.rows.copied; }
   void count_merged() noexcept { ++open_.rows.merged; }
 
-  // -- what it knows
-  // --------------------------------------------------------------------------------
+  // -- what it knows ----------------------------------------------------------------------------
 
   [[nodiscard]] const block& current() const noexcept { return *current_; }
   [[nodiscard]] bool inside() const noexcept { return inside_; } ///< Of a transaction.
@@ -124,8 +122,7 @@ public:
   /// Credit of blocks that nothing had to wait for.
   [[nodiscard]] std::vector<lease>& idle_leases() noexcept { return idle_leases_; }
 
-  // -- what goes out
-  // --------------------------------------------------------------------------------
+  // -- what goes out ----------------------------------------------------------------------------
 
   /// Between transactions: all that was pushed is a batch of its own from here on, one without
   /// changes if need be. The caller may add to it until the next call.

@@ -55,8 +55,7 @@ bool needs_start_view(const sink_state& state, std::span<const table_setup> tabl
   return !holds_gate(state) && (!all_are_finished(tables) || !state.refetch.empty());
 }
 
-// -- start
-// ------------------------------------------------------------------------------------------
+// -- start --------------------------------------------------------------------------------------
 
 engine::state::state(engine_options options, std::vector<table_setup> tables,
                      const sink_state& at_target, start_point start, rule_switches rule)
@@ -101,8 +100,7 @@ void engine::state::restore(std::vector<table_setup> tables, const sink_state& a
   refetches_are_due_ = true;
 }
 
-// -- one step after each input
-// ----------------------------------------------------------------------
+// -- one step after each input ------------------------------------------------------------------
 
 void engine::state::pump() {
   do {
@@ -154,8 +152,7 @@ result<void> engine::state::failure() const {
   return {};
 }
 
-// -- batches out
-// ------------------------------------------------------------------------------------
+// -- batches out --------------------------------------------------------------------------------
 
 result<batch_ptr> engine::state::next_batch(bool source_is_empty) {
   if (failed_)
@@ -192,8 +189,7 @@ void engine::state::send(outgoing& next) {
   records_.clear();
 }
 
-// -- answers in
-// -------------------------------------------------------------------------------------
+// -- answers in ---------------------------------------------------------------------------------
 
 result<void> engine::state::completed(const write_report& report) {
   if (failed_)
@@ -326,8 +322,7 @@ std::size_t engine::state::listed() const {
                          [](std::size_t sum, const auto& each) { return sum + each->list.size(); });
 }
 
-// -- the interface
-// ----------------------------------------------------------------------------------
+// -- the interface ------------------------------------------------------------------------------
 
 engine::engine(engine_options options, std::vector<table_setup> tables, const sink_state& at_target,
                start_point start, rule_switches rule)

@@ -137,7 +137,7 @@ public:
   engine(engine&&) noexcept;
   engine& operator=(engine&&) noexcept;
 
-  // -- the stream ---------------------------------------------------------------------------------
+  // -- the stream -------------------------------------------------------------------------------
 
   /// Takes the next block of the log. It waits inside while the stream is paused or a shape is new.
   [[nodiscard]] result<void> stream(block_ptr next);
@@ -149,7 +149,7 @@ public:
   /// loaded, and the pipeline that is rebuilt will have it.
   [[nodiscard]] result<void> provide(const relation_ptr& shape, target_table_ptr target);
 
-  // -- the load -----------------------------------------------------------------------------------
+  // -- the load ---------------------------------------------------------------------------------
 
   /// Sets what plan() found for a table that has no progress.
   void planned(std::uint16_t table, load_plan plan);
@@ -178,7 +178,7 @@ public:
 
   [[nodiscard]] std::vector<news> take_news();
 
-  // -- the sink -----------------------------------------------------------------------------------
+  // -- the sink ---------------------------------------------------------------------------------
 
   /// The next batch, or null: nothing to write, the sink is full, or it pays to wait for more.
   /// `source_is_empty`: nothing more is on its way, so a part batch should leave if the sink is
@@ -191,7 +191,7 @@ public:
   /// written would not hold, or when no such batch is out.
   [[nodiscard]] result<void> completed(const write_report& report);
 
-  // -- what others ask ----------------------------------------------------------------------------
+  // -- what others ask --------------------------------------------------------------------------
 
   /// Credit of stream blocks (and, apart, of copied blocks) that nothing holds any more.
   [[nodiscard]] credit take_stream_credit();

@@ -54,13 +54,11 @@ public:
   state(engine_options options, std::vector<table_setup> tables, const sink_state& at_target,
         start_point start, rule_switches rule);
 
-  // -- the stream (stream.cpp)
-  // ----------------------------------------------------------------------
+  // -- the stream (stream.cpp) ------------------------------------------------------------------
   result<void> stream(block_ptr next);
   result<void> provide(const relation_ptr& shape, target_table_ptr target);
 
-  // -- the load (load.cpp)
-  // --------------------------------------------------------------------------
+  // -- the load (load.cpp) ----------------------------------------------------------------------
   void planned(std::uint16_t table, load_plan plan);
   void open_wave(std::span<const range_ref> ranges);
   verdict hand_over(range_ref range, const snapshot& seen, position log_end);
@@ -73,8 +71,7 @@ public:
   bool wants_proof() const;
   std::optional<position> waits_for() const;
 
-  // -- the sink (engine.cpp)
-  // ------------------------------------------------------------------------
+  // -- the sink (engine.cpp) --------------------------------------------------------------------
   result<batch_ptr> next_batch(bool source_is_empty);
   result<void> completed(const write_report& report);
   void ask_durable();

@@ -26,6 +26,7 @@ void entry::become(entry_state now, std::uint32_t xid, std::uint64_t change_numb
   state = now;
   is_born = false;
   is_missing = false;
+  is_kept = false;
   last = xid;
   first = xid;
   number = change_number;

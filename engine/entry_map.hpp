@@ -40,6 +40,7 @@ struct entry {
   entry_state state = entry_state::none;
   bool is_born = false;     ///< It began with a move to this key, by transaction `first`.
   bool is_missing = false;  ///< The target said so.
+  bool is_kept = false;     ///< Its last change lists the key at the target if there is no row.
   std::uint32_t last = 0;   ///< xid of the last transaction that touched it.
   std::uint32_t first = 0;  ///< Partial: xid of the one it began with.
   std::uint64_t number = 0; ///< Of its last change.

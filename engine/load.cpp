@@ -14,8 +14,7 @@ constexpr std::size_t refetches_out_max = 64;
 
 } // namespace
 
-// -- waves
-// ------------------------------------------------------------------------------------------
+// -- waves --------------------------------------------------------------------------------------
 
 void engine::state::planned(std::uint16_t table, load_plan plan) {
   auto& of = *tables_[table];
@@ -109,8 +108,7 @@ void engine::state::drop_rows(range_lane& lane) {
   lane.rows.clear();
 }
 
-// -- copied rows
-// ------------------------------------------------------------------------------------
+// -- copied rows --------------------------------------------------------------------------------
 
 bool engine::state::may_pass(const range_lane& lane) const {
   const auto& table = *tables_[lane.range.table];
@@ -167,8 +165,7 @@ void engine::state::copy_row(const event& what, route& to, const snapshot& seen)
     out_.count_merged();
 }
 
-// -- the end of a wave
-// ------------------------------------------------------------------------------
+// -- the end of a wave --------------------------------------------------------------------------
 
 void engine::state::work_on_wave() {
   using stage = open_wave_state::stage;
@@ -232,8 +229,8 @@ void engine::state::record_progress() {
       sealed.work->records.push_back({progress_record(each->target->name), to_text(now)});
     if (!rule_.list_before_progress || !rule_.list_is_durable)
       continue;
-    each->list.for_each([&](const std::string& key, const refetch& item) {
-      if (item.is_open())
+    each->list.for_each([&](const std::string& key, const refetch&) {
+      if (load_.is_to_record(*each, key, acknowledged_number_))
         sealed.work->listed.push_back({each->target->name, key});
     });
   }
@@ -253,8 +250,7 @@ void engine::state::finish_wave() {
   news_.push_back({.kind = news::what::load_finished, .table = 0, .key = {}});
 }
 
-// -- tables without a key
-// ---------------------------------------------------------------------------
+// -- tables without a key -----------------------------------------------------------------------
 
 /// What was passed up to here and left out for the table is not known to be in any snapshot: the
 /// one that is taken now must have seen all of it.
@@ -314,8 +310,7 @@ void engine::state::forget_snapshots() {
   }
 }
 
-// -- refetches
-// --------------------------------------------------------------------------------------
+// -- refetches ----------------------------------------------------------------------------------
 
 void engine::state::ask_refetches() {
   if (!std::exchange(refetches_are_due_, false))
@@ -336,8 +331,11 @@ verdict engine::state::hand_over(std::uint16_t table, const std::string& key, co
   prove(seen);
   auto& of = *tables_[table];
   auto* item = of.list.find(key);
-  if (item == nullptr || item->at != refetch::stage::asked)
+  if (item == nullptr || item->at != refetch::stage::asked) {
+    copied_.read += row ? 1 : 0;
+    copied_.superseded += row ? 1 : 0;
     return verdict::accepted;
+  }
   if (item->is_open() && (!gate_.admits(seen) || load_.is_too_old(of, key, seen)))
     return verdict::not_yet;
   item->at = refetch::stage::held;
@@ -367,7 +365,11 @@ bool engine::state::finish_refetch(tracked_table& table, const std::string& key,
   const auto row = item.row;
   if (row && !resolve(*row, routes_copied_))
     return false;
-  if (row && !row->events.empty() && !load_.is_too_old(table, key, item.seen)) {
+  const auto is_useless = load_.is_too_old(table, key, item.seen);
+  if (row && is_useless) {
+    ++copied_.read;
+    ++copied_.superseded;
+  } else if (row && !row->events.empty()) {
     const auto& what = row->events.front();
     to = routes_copied_[what.relation];
     std::string found;
@@ -393,8 +395,7 @@ bool engine::state::finish_refetch(tracked_table& table, const std::string& key,
   return true;
 }
 
-// -- proofs and the map
-// -----------------------------------------------------------------------------
+// -- proofs and the map -------------------------------------------------------------------------
 
 void engine::state::prove(const snapshot& seen) {
   gate_.prove(seen);

@@ -22,8 +22,7 @@ void load_ranges::plan(const relation& shape, load_plan plan, const std::vector<
   }
 }
 
-// -- what happens to a range
-// ------------------------------------------------------------------------
+// -- what happens to a range --------------------------------------------------------------------
 
 void load_ranges::move(std::uint32_t range, range_phase to) {
   const auto count = [&](range_phase phase, std::size_t by) {
@@ -84,8 +83,7 @@ std::vector<bool> load_ranges::done() const {
   return out;
 }
 
-// -- what the ranges mean for a key
-// -----------------------------------------------------------------
+// -- what the ranges mean for a key -------------------------------------------------------------
 
 std::uint32_t load_ranges::range_of(std::string_view key) const {
   const auto known = space_.range_of(key);

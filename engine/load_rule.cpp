@@ -22,8 +22,7 @@ row_images only_after(row_images row) {
 
 } // namespace
 
-// -- the stream
-// -------------------------------------------------------------------------------------
+// -- the stream ---------------------------------------------------------------------------------
 
 void load_rule::complete(route& to, row_images row) {
   push(action::upsert, to, only_after(row));
@@ -61,6 +60,7 @@ void load_rule::partial(route& to, row_images row) {
   if (known != nullptr && known->state == entry_state::whole) {
     known->last = out_.xid();
     known->number = out_.last_number();
+    known->is_kept = keeps_if_missing(table, key_);
     return;
   }
   const auto goes_on = known != nullptr && known->state == entry_state::partial;
@@ -93,8 +93,7 @@ void load_rule::partial_insert(route& to, row_images row) {
   table.list.void_removal(key_);
 }
 
-// -- the sink's answers
-// -----------------------------------------------------------------------------
+// -- the sink's answers -------------------------------------------------------------------------
 
 void load_rule::found(tracked_table& table, std::string_view key, std::uint64_t number) {
   auto* known = table.entries.find(key);
@@ -122,8 +121,7 @@ void load_rule::missing(tracked_table& table, std::string_view key, std::uint64_
     table.list.add(key);
 }
 
-// -- copied rows
-// ------------------------------------------------------------------------------------
+// -- copied rows --------------------------------------------------------------------------------
 
 copy_fate load_rule::copied(route& to, std::uint32_t row, const snapshot& seen) {
   auto& table = *to.table;
@@ -199,8 +197,16 @@ void load_rule::close_list(tracked_table& table, std::uint32_t range) {
   });
 }
 
-// -- what is remembered
-// -----------------------------------------------------------------------------
+bool load_rule::is_to_record(tracked_table& table, std::string_view key,
+                             std::uint64_t acknowledged) const {
+  const auto* item = table.list.find(key);
+  if (item == nullptr || !item->is_open())
+    return false;
+  const auto* known = table.entries.find(key);
+  return known == nullptr || !known->is_kept || known->number <= acknowledged;
+}
+
+// -- what is remembered -------------------------------------------------------------------------
 
 void load_rule::settle(tracked_table& table, std::string_view key, entry_state state) {
   const auto is_read = table.list.find(key) != nullptr;
@@ -240,6 +246,7 @@ void load_rule::add_cells(tracked_table& table, entry& to, route& from, const ro
   to.last = out_.xid();
   to.number = out_.last_number();
   to.version = out_.last_version();
+  to.is_kept = keeps_if_missing(table, table.entries.key_of(to));
 }
 
 void load_rule::set_whole(tracked_table& table, entry& of, std::uint64_t number) {
@@ -303,8 +310,7 @@ void load_rule::planned(tracked_table& table) {
       [&](entry& each, std::string_view key) { each.range = table.ranges.range_of(key); });
 }
 
-// -- changes
-// ----------------------------------------------------------------------------------------
+// -- changes ------------------------------------------------------------------------------------
 
 const block& load_rule::rows_of(const row_images& row) const {
   return row.is_own ? out_.own() : out_.current();

@@ -36,8 +36,7 @@ public:
     // nop
   }
 
-  // -- the stream
-  // -----------------------------------------------------------------------------------
+  // -- the stream -------------------------------------------------------------------------------
 
   /// A new or changed row with every column that the target takes.
   void complete(route& to, row_images row);
@@ -50,14 +49,12 @@ public:
   /// A new row with columns absent: the source said only what differs from its defaults.
   void partial_insert(route& to, row_images row);
 
-  // -- the sink's answers
-  // ---------------------------------------------------------------------------
+  // -- the sink's answers -----------------------------------------------------------------------
 
   void found(tracked_table& table, std::string_view key, std::uint64_t number);
   void missing(tracked_table& table, std::string_view key, std::uint64_t number);
 
-  // -- copied rows
-  // ----------------------------------------------------------------------------------
+  // -- copied rows ------------------------------------------------------------------------------
 
   /// A row of batcher::current() that was read in a snapshot, once the stream has passed its log
   /// end.
@@ -71,8 +68,12 @@ public:
   /// Puts the incomplete keys of a range on the list whose row the target lacks.
   void close_list(tracked_table& table, std::uint32_t range);
 
-  // -- what is remembered
-  // ---------------------------------------------------------------------------
+  /// An open item of the list that progress has to make durable. Not one whose last change is still
+  /// on its way and lists the key by itself, if need be: the target may find the row after all.
+  [[nodiscard]] bool is_to_record(tracked_table& table, std::string_view key,
+                                  std::uint64_t acknowledged) const;
+
+  // -- what is remembered -----------------------------------------------------------------------
 
   /// Lets go of the entries that nothing needs any more; `acknowledged`: the highest number.
   void sweep(tracked_table& table, std::uint64_t acknowledged);

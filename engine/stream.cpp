@@ -248,8 +248,7 @@ result<void> engine::state::change_keyless(const event& what, route& to) {
   return {};
 }
 
-// -- images
-// -----------------------------------------------------------------------------------------
+// -- images -------------------------------------------------------------------------------------
 
 const block& engine::state::rows_of(row_images row) const {
   return row.is_own ? out_.own() : out_.current();
