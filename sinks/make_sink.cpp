@@ -1,5 +1,7 @@
 #include "sinks/make_sink.hpp"
 
+#include "sinks/ndjson/ndjson_target.hpp"
+#include "sinks/ndjson/standard_output_target.hpp"
 #include "sinks/null/null_sink.hpp"
 #include "sinks/sqlite/sqlite_target.hpp"
 #include "sinks/threaded_sink.hpp"
@@ -17,6 +19,14 @@ std::unique_ptr<sink> make_sqlite(const config::target_config& target) {
       std::make_unique<sqlite::sqlite_target>(std::move(options)));
 }
 
+std::unique_ptr<sink> make_ndjson(const config::target_config& target) {
+  if (target.path == "-")
+    return std::make_unique<threaded_sink>(
+        std::make_unique<ndjson::standard_output_target>(target.name));
+  return std::make_unique<threaded_sink>(std::make_unique<ndjson::ndjson_target>(
+      ndjson::ndjson_options{target.path, target.rotate_bytes}));
+}
+
 } // namespace
 
 result<std::unique_ptr<sink>> make_sink(const config::target_config& target) {
@@ -26,7 +36,7 @@ result<std::unique_ptr<sink>> make_sink(const config::target_config& target) {
     case config::target_config::flavor::null:
       return std::make_unique<null::null_sink>(target.name);
     case config::target_config::flavor::ndjson:
-      break;
+      return make_ndjson(target);
   }
   return fail(errc::invalid_config, "target {} has a flavor that this build lacks", target.name);
 }

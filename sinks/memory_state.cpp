@@ -8,17 +8,9 @@ namespace cdc::sinks {
 
 namespace {
 
-struct stored_state {
-  stream_identity stream;
-  std::uint64_t epoch = 0;
-  std::optional<checkpoint> resume;
-  std::map<std::string, std::string> records;
-  std::set<listed_key> listed;
-};
-
 struct registry {
   std::mutex mutex;
-  std::map<std::string, stored_state> states;
+  std::map<std::string, kept_state> states;
 };
 
 registry& all() {
@@ -28,6 +20,8 @@ registry& all() {
 
 void unlist(const batch& work, const change& it, std::uint32_t image,
             std::set<listed_key>& listed) {
+  if (image == change::none)
+    return;
   const auto& table = *work.tables[it.table];
   const auto& from = *work.blocks[it.block];
   std::vector<std::uint16_t> key;
@@ -45,12 +39,10 @@ void unlist(const batch& work, const change& it, std::set<listed_key>& listed) {
       return unlist(work, it, it.after, listed);
     case action::remove:
     case action::forget:
+      return unlist(work, it, it.before, listed);
     case action::move:
-      if (it.before != change::none)
-        unlist(work, it, it.before, listed);
-      if (it.what == action::move)
-        unlist(work, it, it.after, listed);
-      return;
+      unlist(work, it, it.before, listed);
+      return unlist(work, it, it.after, listed);
     case action::truncate:
       std::erase_if(listed, [&](auto& key) { return key.table == work.tables[it.table]->name; });
       return;
@@ -63,8 +55,7 @@ void unlist(const batch& work, const change& it, std::set<listed_key>& listed) {
 
 } // namespace
 
-void apply_state(const batch& work, std::map<std::string, std::string>& records,
-                 std::set<listed_key>& listed) {
+void kept_state::apply(const batch& work) {
   for (const auto& it : work.changes) {
     if (listed.empty())
       break;
@@ -77,37 +68,44 @@ void apply_state(const batch& work, std::map<std::string, std::string>& records,
       records.erase(it.name);
   }
   listed.insert(work.listed.begin(), work.listed.end());
+  if (work.reaches)
+    resume = work.reaches;
 }
 
-result<sink_state> memory_state::open(const std::string& name, const stream_identity& stream) {
-  const std::lock_guard lock(all().mutex);
-  auto& it = all().states[name];
-  if (it.epoch != 0 && it.stream != stream)
-    return fail(errc::foreign_stream, "target {} follows another stream in this process", name);
-  it.stream = stream;
-  ++it.epoch;
+sink_state kept_state::to_sink_state() const {
   sink_state out;
-  out.epoch = it.epoch;
-  out.resume = it.resume;
-  out.records.assign(it.records.begin(), it.records.end());
-  out.refetch.assign(it.listed.begin(), it.listed.end());
+  out.epoch = epoch;
+  out.resume = resume;
+  out.records.assign(records.begin(), records.end());
+  out.refetch.assign(listed.begin(), listed.end());
   return out;
 }
 
-result<void> memory_state::write(const std::string& name, std::uint64_t epoch, const batch& work) {
+result<sink_state> memory_state::open(const stream_identity& stream) {
   const std::lock_guard lock(all().mutex);
-  auto& it = all().states[name];
-  if (it.epoch != epoch)
-    return fail(errc::fenced, "target {} is written by a newer life of its pipeline", name);
-  apply_state(work, it.records, it.listed);
-  if (work.reaches)
-    it.resume = work.reaches;
-  return {};
+  auto& stored = all().states[name_];
+  if (stored.epoch != 0 && stored.stream != stream)
+    return fail(errc::foreign_stream, "target {} follows another stream in this process", name_);
+  stored.stream = stream;
+  ++stored.epoch;
+  now_ = stored;
+  return now_.to_sink_state();
 }
 
-std::optional<checkpoint> memory_state::resume(const std::string& name) {
+result<void> memory_state::write(const batch& work) {
+  now_.apply(work);
   const std::lock_guard lock(all().mutex);
-  return all().states[name].resume;
+  auto& stored = all().states[name_];
+  if (stored.epoch != now_.epoch)
+    return fail(errc::fenced, "target {} is written by a newer life of its pipeline", name_);
+  if (!work.ends_transaction)
+    return {};
+  stored.resume = now_.resume;
+  if (stored.records != now_.records)
+    stored.records = now_.records;
+  if (stored.listed != now_.listed)
+    stored.listed = now_.listed;
+  return {};
 }
 
 } // namespace cdc::sinks

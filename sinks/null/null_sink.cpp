@@ -1,18 +1,9 @@
 #include "sinks/null/null_sink.hpp"
 
-#include <utility>
-
-#include "sinks/memory_state.hpp"
-
 namespace cdc::sinks::null {
 
-null_sink::null_sink(std::string name) : name_("null " + std::move(name)) {}
-
 result<sink_state> null_sink::open(const stream_identity& stream) {
-  auto state = memory_state::open(name_, stream);
-  if (state)
-    epoch_ = state->epoch;
-  return state;
+  return state_.open(stream);
 }
 
 result<void> null_sink::prepare(const std::vector<target_table_ptr>&) {
@@ -35,13 +26,12 @@ result<write_report> null_sink::take(const batch& work) {
     if (it.what == action::partial || it.what == action::move)
       report.answers.push_back({it.number, true});
   }
-  if (auto written = memory_state::write(name_, epoch_, work); !written)
+  if (auto written = state_.write(work); !written)
     return tl::unexpected(std::move(written).error());
   for (std::size_t i = 0; i < seen.size(); ++i)
     counts_[i].fetch_add(seen[i], std::memory_order_relaxed);
-  if (work.is_durable)
-    if (const auto resume = memory_state::resume(name_))
-      report.durable = resume->resume;
+  if (work.is_durable && work.ends_transaction && state_.resume())
+    report.durable = state_.resume()->resume;
   return report;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sinks/memory_state.hpp"
 #include "sinks/sink.hpp"
 
 namespace cdc::sinks::null {
@@ -12,7 +13,7 @@ namespace cdc::sinks::null {
 /// the process lives: it is found again, by name, after a rebuild of the pipeline.
 class null_sink final : public sink {
 public:
-  explicit null_sink(std::string name);
+  explicit null_sink(const std::string& name) : state_("null " + name) {}
 
   [[nodiscard]] result<sink_state> open(const stream_identity& stream) override;
   [[nodiscard]] result<void> prepare(const std::vector<target_table_ptr>& tables) override;
@@ -25,8 +26,7 @@ public:
 private:
   [[nodiscard]] result<write_report> take(const batch& work);
 
-  std::string name_;
-  std::uint64_t epoch_ = 0;
+  memory_state state_;
   std::atomic<bool> is_cancelled_{false};
   std::array<std::atomic<std::uint64_t>, 8> counts_{};
 };

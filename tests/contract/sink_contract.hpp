@@ -57,14 +57,12 @@ private:
   rlimit before_{};
 };
 
-/// What a sink promises beyond the least.
+/// A sink, and what tests of all sinks have to know of it.
 struct contract_traits {
   std::string name;
   std::function<std::unique_ptr<target_under_test>(const std::filesystem::path& folder)> make;
-  bool keeps_rows = true; ///< Rows can be read back.
-  bool answers = true;    ///< partial and move say whether there was a row.
-  bool has_files = true;  ///< Disks, locks, and a state that survives the process.
-  bool isolates = true;   ///< An open transaction's rows are not visible.
+  bool answers = true;  ///< partial and move say whether there was a row.
+  bool isolates = true; ///< An open transaction's rows are not visible.
 };
 
 inline void PrintTo(const contract_traits& traits, std::ostream* out) {
@@ -135,5 +133,9 @@ protected:
   std::unique_ptr<sinks::sink> sink_;
   batches next;
 };
+
+class row_contract : public sink_contract {};    ///< Rows can be read back.
+class file_contract : public sink_contract {};   ///< A file, a lock, a state that outlives it.
+class answer_contract : public sink_contract {}; ///< It knows which rows it has.
 
 } // namespace cdc::contract

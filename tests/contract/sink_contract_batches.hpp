@@ -145,12 +145,14 @@ public:
     position_ = at;
     open().reaches = checkpoint{{at}, {at - 1}};
     open().transactions.push_back(
-        {.final = {at - 1}, .end = {at}, .xid = 700, .commit_time = 1'764'522'000'123'456});
+        {.final = {at - 1}, .end = {at}, .xid = 700, .commit_time = commit_time});
     return take();
   }
   /// The batch, whose transaction goes on in the next one.
   batch_ptr piece() {
     open().ends_transaction = false;
+    open().transactions.push_back(
+        {.final = {position_ + 9}, .xid = 700, .commit_time = commit_time});
     return take();
   }
   /// The batch as it is: copied rows, records, listed keys.
@@ -159,6 +161,9 @@ public:
     is_copy_ = false;
     return std::exchange(next_, nullptr);
   }
+
+  static constexpr std::int64_t commit_time =
+      1'764'522'000'123'456; ///< 2025-11-30T17:00:00.123456Z
 
   [[nodiscard]] std::uint64_t last_change() const noexcept { return changes_; }
 

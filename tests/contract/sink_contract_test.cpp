@@ -3,21 +3,17 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/contract/sink_contract_ndjson.hpp"
 #include "tests/contract/sink_contract_sqlite.hpp"
 
 namespace cdc::contract {
 
 namespace {
 
-#define NEEDS(trait)                                                                               \
-  if (!GetParam().trait)                                                                           \
-  GTEST_SKIP() << GetParam().name << " does not promise it"
-
 // -- rows
 // -------------------------------------------------------------------------------------------
 
-TEST_P(sink_contract, writes_operations_in_order) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, writes_operations_in_order) {
   write(next.upsert(items, {"1", "x", "y"})
             .upsert(items, {"1", "x2", "y2"})
             .upsert(items, {"2", "p", "q"})
@@ -28,8 +24,7 @@ TEST_P(sink_contract, writes_operations_in_order) {
   EXPECT_EQ(rows(items), (shown_rows{{"1", "x2", "y2"}, {"3", "again", "s"}}));
 }
 
-TEST_P(sink_contract, ends_the_same_when_a_batch_is_written_twice) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, ends_the_same_when_a_batch_is_written_twice) {
   for (int i = 0; i < 2; ++i)
     write(next.upsert(items, {"1", "x", "y"})
               .remove(items, {"2", nullptr, nullptr})
@@ -38,16 +33,14 @@ TEST_P(sink_contract, ends_the_same_when_a_batch_is_written_twice) {
   EXPECT_EQ(rows(items), (shown_rows{{"1", "x", "y"}, {"4", "z", std::nullopt}}));
 }
 
-TEST_P(sink_contract, tells_null_from_absent_from_empty) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, tells_null_from_absent_from_empty) {
   write(next.upsert(items, {"1", "", nullptr}).upsert(items, {"2", "old", "old"}).commit());
   write(next.partial(items, {"2", absent, nullptr}).commit());
   write(next.partial(items, {"1", absent, ""}).commit());
   EXPECT_EQ(rows(items), (shown_rows{{"1", "", ""}, {"2", "old", std::nullopt}}));
 }
 
-TEST_P(sink_contract, leaves_absent_columns_as_they_are) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, leaves_absent_columns_as_they_are) {
   write(next.upsert(items, {"1", "a1", "b1"}).upsert(items, {"2", "a2", "b2"}).commit());
   write(next.partial(items, {"1", "A1", absent})
             .partial(items, {"2", absent, "B2"})
@@ -56,15 +49,13 @@ TEST_P(sink_contract, leaves_absent_columns_as_they_are) {
   EXPECT_EQ(rows(items), (shown_rows{{"1", "A1", "b1"}, {"2", "a2", "B2"}}));
 }
 
-TEST_P(sink_contract, moves_a_row_and_keeps_what_the_move_left_out) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, moves_a_row_and_keeps_what_the_move_left_out) {
   write(next.upsert(items, {"1", "a1", "b1"}).commit());
   write(next.move(items, {"1", nullptr, nullptr}, {"9", "A1", absent}).commit());
   EXPECT_EQ(rows(items), (shown_rows{{"9", "A1", "b1"}}));
 }
 
-TEST_P(sink_contract, swaps_keys_by_way_of_a_third_in_one_batch) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, swaps_keys_by_way_of_a_third_in_one_batch) {
   write(next.upsert(items, {"1", "one", "b1"}).upsert(items, {"2", "two", "b2"}).commit());
   write(next.move(items, {"1", nullptr, nullptr}, {"-1", absent, absent})
             .move(items, {"2", nullptr, nullptr}, {"1", absent, absent})
@@ -73,8 +64,7 @@ TEST_P(sink_contract, swaps_keys_by_way_of_a_third_in_one_batch) {
   EXPECT_EQ(rows(items), (shown_rows{{"1", "two", "b2"}, {"2", "one", "b1"}}));
 }
 
-TEST_P(sink_contract, moves_a_chain_of_keys_in_one_batch) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, moves_a_chain_of_keys_in_one_batch) {
   write(next.upsert(items, {"1", "one", "x"}).upsert(items, {"2", "two", "x"}).commit());
   write(next.move(items, {"2", nullptr, nullptr}, {"3", absent, absent})
             .move(items, {"1", nullptr, nullptr}, {"2", absent, absent})
@@ -85,8 +75,7 @@ TEST_P(sink_contract, moves_a_chain_of_keys_in_one_batch) {
             (shown_rows{{"1", "new", "x"}, {"2", "one", "x"}, {"4", "two", "moved twice"}}));
 }
 
-TEST_P(sink_contract, keeps_a_row_whose_move_goes_to_its_own_key) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, keeps_a_row_whose_move_goes_to_its_own_key) {
   write(next.upsert(items, {"1", "one", "kept"}).commit());
   const auto report =
       write(next.move(items, {"1", nullptr, nullptr}, {"1", "two", absent}).commit());
@@ -95,16 +84,14 @@ TEST_P(sink_contract, keeps_a_row_whose_move_goes_to_its_own_key) {
   EXPECT_TRUE(report.answers[0].found);
 }
 
-TEST_P(sink_contract, empties_a_table_between_what_came_before_and_after) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, empties_a_table_between_what_came_before_and_after) {
   write(next.upsert(items, {"1", "x", "y"}).upsert(items, {"2", "x", "y"}).commit());
   write(
       next.upsert(items, {"3", "x", "y"}).truncate(items).upsert(items, {"4", "p", "q"}).commit());
   EXPECT_EQ(rows(items), (shown_rows{{"4", "p", "q"}}));
 }
 
-TEST_P(sink_contract, keeps_as_many_equal_rows_as_there_are) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, keeps_as_many_equal_rows_as_there_are) {
   write(next.insert(notes, {"a", nullptr})
             .insert(notes, {"a", nullptr})
             .insert(notes, {"a", nullptr})
@@ -115,8 +102,7 @@ TEST_P(sink_contract, keeps_as_many_equal_rows_as_there_are) {
   EXPECT_EQ(rows(notes), (shown_rows{{"a", std::nullopt}, {"a", std::nullopt}, {"a", ""}}));
 }
 
-TEST_P(sink_contract, counts_erases_that_find_no_row) {
-  NEEDS(answers);
+TEST_P(answer_contract, counts_erases_that_find_no_row) {
   write(next.insert(notes, {"a", "b"}).commit());
   const auto report = write(
       next.erase(notes, {"a", nullptr}).erase(notes, {"a", "b"}).erase(notes, {"a", "b"}).commit());
@@ -148,8 +134,7 @@ TEST_P(sink_contract, answers_every_question_in_order) {
   }
 }
 
-TEST_P(sink_contract, writes_no_half_row_where_there_was_none) {
-  NEEDS(answers);
+TEST_P(answer_contract, writes_no_half_row_where_there_was_none) {
   write(next.partial(items, {"2", "A", absent})
             .move(items, {"7", nullptr, nullptr}, {"8", "A", absent})
             .appear(items, {"9", "A", absent})
@@ -157,8 +142,7 @@ TEST_P(sink_contract, writes_no_half_row_where_there_was_none) {
   EXPECT_EQ(rows(items), shown_rows{});
 }
 
-TEST_P(sink_contract, removes_what_stands_where_a_row_moves_to) {
-  NEEDS(answers);
+TEST_P(answer_contract, removes_what_stands_where_a_row_moves_to) {
   write(next.upsert(items, {"8", "stale", "x"}).upsert(items, {"9", "stale", "x"}).commit());
   write(next.move(items, {"7", nullptr, nullptr}, {"8", "A", absent})
             .appear(items, {"9", "A", absent})
@@ -180,8 +164,7 @@ std::vector<listed_key> sorted(std::vector<listed_key> keys) {
   return keys;
 }
 
-TEST_P(sink_contract, lists_durably_the_rows_it_lacks_when_told_to_keep_them) {
-  NEEDS(answers);
+TEST_P(answer_contract, lists_durably_the_rows_it_lacks_when_told_to_keep_them) {
   write(next.partial(items, {"1", "A", absent}, true)
             .partial(items, {"2", "A", absent}, false)
             .move(items, {"6", nullptr, nullptr}, {"3", "A", absent}, true)
@@ -190,8 +173,7 @@ TEST_P(sink_contract, lists_durably_the_rows_it_lacks_when_told_to_keep_them) {
   EXPECT_EQ(sorted(start().refetch), listed(items, {"1", "3", "4"}));
 }
 
-TEST_P(sink_contract, keeps_listed_keys_until_their_rows_are_settled) {
-  NEEDS(has_files);
+TEST_P(file_contract, keeps_listed_keys_until_their_rows_are_settled) {
   write(next.list(items, {"1"}).list(items, {"2"}).list(items, {"3"}).list(items, {"4"}).take());
   write(next.list(items, {"5"}).list(items, {"5"}).take());
   EXPECT_EQ(sorted(start().refetch), listed(items, {"1", "2", "3", "4", "5"}));
@@ -202,8 +184,7 @@ TEST_P(sink_contract, keeps_listed_keys_until_their_rows_are_settled) {
   EXPECT_EQ(sorted(start().refetch), listed(items, {"4", "5"}));
 }
 
-TEST_P(sink_contract, takes_the_old_key_of_a_move_off_the_list) {
-  NEEDS(has_files);
+TEST_P(file_contract, takes_the_old_key_of_a_move_off_the_list) {
   write(next.list(items, {"1"}).list(items, {"2"}).upsert(items, {"7", "a", "b"}).commit());
   write(next.move(items, {"1", nullptr, nullptr}, {"3", "A", absent})
             .move(items, {"7", nullptr, nullptr}, {"2", "A", absent})
@@ -211,8 +192,7 @@ TEST_P(sink_contract, takes_the_old_key_of_a_move_off_the_list) {
   EXPECT_EQ(sorted(start().refetch), listed(items, {}));
 }
 
-TEST_P(sink_contract, empties_the_list_of_a_truncated_table_alone) {
-  NEEDS(has_files);
+TEST_P(file_contract, empties_the_list_of_a_truncated_table_alone) {
   write(next.list(items, {"1"}).list(notes, {"2"}).take());
   write(next.truncate(items).commit());
   EXPECT_EQ(start().refetch, listed(notes, {"2"}));
@@ -257,8 +237,7 @@ TEST_P(sink_contract, refuses_another_streams_checkpoint) {
   EXPECT_EQ(state.error().code, errc::foreign_stream);
 }
 
-TEST_P(sink_contract, moves_rows_and_checkpoint_together_or_not_at_all) {
-  NEEDS(has_files);
+TEST_P(file_contract, moves_rows_and_checkpoint_together_or_not_at_all) {
   write(next.upsert(items, {"1", "x", "y"}).commit_at(100));
   write(next.upsert(items, {"2", "x", "y"}).piece());
   write(next.upsert(items, {"3", "x", "y"}).record("r", "1").list(items, {"5"}).piece());
@@ -269,8 +248,7 @@ TEST_P(sink_contract, moves_rows_and_checkpoint_together_or_not_at_all) {
   EXPECT_EQ(rows(items), (shown_rows{{"1", "x", "y"}}));
 }
 
-TEST_P(sink_contract, holds_a_large_transaction_open_over_its_pieces) {
-  NEEDS(keeps_rows);
+TEST_P(row_contract, holds_a_large_transaction_open_over_its_pieces) {
   write(next.upsert(items, {"1", "x", "y"}).piece());
   write(next.upsert(items, {"2", "x", "y"}).piece());
   if (GetParam().isolates) {
@@ -296,8 +274,7 @@ TEST_P(sink_contract, makes_a_large_transaction_durable_when_its_last_piece_asks
             position{70});
 }
 
-TEST_P(sink_contract, is_fenced_once_a_newer_life_has_begun) {
-  NEEDS(has_files);
+TEST_P(file_contract, is_fenced_once_a_newer_life_has_begun) {
   write(next.upsert(items, {"1", "x", "y"}).commit_at(100));
   target_->break_lock();
   const auto newer = target_->make();
@@ -315,8 +292,7 @@ TEST_P(sink_contract, is_fenced_once_a_newer_life_has_begun) {
   EXPECT_EQ(rows(items), (shown_rows{{"1", "x", "y"}}));
 }
 
-TEST_P(sink_contract, keeps_a_second_process_off_its_file) {
-  NEEDS(has_files);
+TEST_P(file_contract, keeps_a_second_process_off_its_file) {
   const auto other = target_->make();
   const auto state = other->open(orders_stream());
   ASSERT_FALSE(state);
@@ -328,8 +304,7 @@ TEST_P(sink_contract, keeps_a_second_process_off_its_file) {
 // -- failure and cancellation
 // -----------------------------------------------------------------------
 
-TEST_P(sink_contract, writes_nothing_of_a_batch_that_does_not_fit_the_disk) {
-  NEEDS(has_files);
+TEST_P(file_contract, writes_nothing_of_a_batch_that_does_not_fit_the_disk) {
   write(next.upsert(items, {"1", "x", "y"}).commit_at(100));
   const auto before = rows(items);
   {
@@ -385,13 +360,32 @@ TEST_P(sink_contract, takes_a_batch_with_nothing_but_a_checkpoint) {
   EXPECT_EQ(start().resume, (checkpoint{{100}, {99}}));
 }
 
-std::vector<contract_traits> every_sink() {
-  return {{.name = "sqlite",
-           .make = [](const auto& folder) { return std::make_unique<sqlite_under_test>(folder); }}};
+template <class Target>
+contract_traits sink_of(const char* name) {
+  return {.name = name, .make = [](const std::filesystem::path& folder) {
+            return std::make_unique<Target>(folder);
+          }};
 }
 
-INSTANTIATE_TEST_SUITE_P(all, sink_contract, ::testing::ValuesIn(every_sink()),
-                         [](const auto& it) { return it.param.name; });
+const auto sqlite = sink_of<sqlite_under_test>("sqlite");
+const auto ndjson = [] {
+  auto out = sink_of<ndjson_under_test>("ndjson");
+  out.answers = false;
+  out.isolates = false;
+  return out;
+}();
+const auto null = [] {
+  auto out = sink_of<null_under_test>("null");
+  out.answers = false;
+  return out;
+}();
+
+const auto name_of = [](const auto& it) { return it.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(every, sink_contract, ::testing::Values(sqlite, ndjson, null), name_of);
+INSTANTIATE_TEST_SUITE_P(every, file_contract, ::testing::Values(sqlite, ndjson), name_of);
+INSTANTIATE_TEST_SUITE_P(every, row_contract, ::testing::Values(sqlite, ndjson), name_of);
+INSTANTIATE_TEST_SUITE_P(every, answer_contract, ::testing::Values(sqlite), name_of);
 
 } // namespace
 
