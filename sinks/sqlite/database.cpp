@@ -119,6 +119,10 @@ result<void> database::enter_wal_mode() {
 
 void database::close() noexcept {
   const std::lock_guard lock(mutex_);
+  // An interruption stays until the next statement begins, and would keep the close from writing the
+  // WAL back: a stopped pipeline's file alone must hold everything.
+  if (handle_ != nullptr)
+    sqlite3_exec(handle_, "SELECT 1", nullptr, nullptr, nullptr);
   // Statements must be finalized before; what is open is rolled back here.
   sqlite3_close_v2(handle_);
   handle_ = nullptr;

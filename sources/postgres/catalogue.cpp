@@ -84,7 +84,8 @@ void choose_key(relation& shape, const places& primary, const places& identity) 
   }
   const auto covered = std::ranges::all_of(
       primary, [&](const auto& part) { return columns[part.second].is_identity_key; });
-  shape.key = in_order(covered || identity.empty() ? primary : identity);
+  const auto by_primary = !primary.empty() && (covered || identity.empty());
+  shape.key = in_order(by_primary ? primary : identity);
   for (const auto at : shape.key)
     columns[at].is_key = true;
 }

@@ -213,8 +213,9 @@ def test_an_existing_table_of_another_shape_is_refused_column_by_column(pipeline
 def test_two_processes_never_write_one_file(database, pipeline, table):
     first = pipeline(T).start()
     first.until_equal("public.t")
-    second = pipeline(T, source="reconnect_max = 0").start()
-    ends(second, "target.db", within=40)
+    second = pipeline(T, folder="q", source="reconnect_max = 0", engine="retry_max = 1",
+                      target=f'[target]\nflavor = "sqlite"\npath = "{first.path}"\n').start()
+    ends(second, "target.db", str(first.process.pid), within=40)
     assert first.running
 
 

@@ -42,6 +42,7 @@ def test_stops_on_sigterm_with_exit_status_zero(database, pipeline):
     run.until_equal("public.orders")
 
     assert run.stop(within=4) == 0
+    assert not run.path.with_name("target.db-wal").exists(), "the file alone does not hold everything"
 
 
 def test_run_once_loads_catches_up_and_exits(database, pipeline):

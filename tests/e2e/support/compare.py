@@ -5,6 +5,7 @@ said here once more, independently of the program, from docs/types.md.
 """
 
 import collections
+import contextlib
 import io
 import re
 import sqlite3
@@ -75,15 +76,12 @@ def source_rows(database, table, only=None):
 
 
 def target_rows(path, target, names):
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
-    connection.text_factory = bytes
-    try:
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as connection:
+        connection.text_factory = bytes
         listed = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         quoted = '"' + target.replace('"', '""') + '"'
         return collections.Counter(tuple(_held(v) for v in row)
                                    for row in connection.execute(f"SELECT {listed} FROM {quoted}"))
-    finally:
-        connection.close()
 
 
 def differences(database, table, path, target=None, only=None):

@@ -1,5 +1,6 @@
 """Runs the program on one config file, and waits for what it does."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -122,13 +123,12 @@ class Pipeline:
     # -- what it wrote ----------------------------------------------------------------------------
 
     def target(self, query, *values):
-        connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30)
+        """The rows of a query; none while the file or the table is not there yet."""
         try:
-            return connection.execute(query, values).fetchall()
+            with contextlib.closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30)) as file:
+                return file.execute(query, values).fetchall()
         except sqlite3.OperationalError:
             return []
-        finally:
-            connection.close()
 
     def equal(self, table, **how):
         return not any(compare.differences(self.database, table, self.path, **how))
