@@ -1,0 +1,496 @@
+#include "tests/simulation/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "messages/load.hpp"
+#include "tests/simulation/shapes.hpp"
+
+namespace cdc::simulation {
+
+namespace {
+
+// Blocks keep their arenas from one history to the next.
+block_pool& shared_pool() {
+  static block_pool pool{64};
+  return pool;
+}
+
+std::uint64_t bits(const source::arguments& from) {
+  // Two conditions must meet for a transaction not to be claimed: most are.
+  return (from[3] & from[4]) | static_cast<std::uint64_t>(from[5] & from[6]) << 8;
+}
+
+} // namespace
+
+world::world(const options& how, const engine::rule_switches& rule, story& told)
+    : options_(how), rule_(rule), story_(told), source_(options_, told), target_(options_, told) {
+  if (!story_.told())
+    return;
+  for (std::size_t table = 0; table < options_.tables; ++table) {
+    static constexpr std::array<std::string_view, 4> kinds{"ranges by key", "ranges by page",
+                                                           "no key", "not taken"};
+    auto rows = std::string{};
+    for (std::size_t key = 0; key < options_.keys; ++key)
+      rows += fmt::format(" k{}={}", key_text(key), describe(source_.rows()[table].rows[key]));
+    if (options_.kinds[table] == table_kind::keyless)
+      rows = " " + describe(source_.rows()[table].bags);
+    story_.say("table {}, {}, {} range(s), waves of {}:{}", table_name(table),
+               kinds[static_cast<std::size_t>(options_.kinds[table])], options_.ranges,
+               options_.wave, rows);
+  }
+}
+
+template <class... Args>
+void world::fail(fmt::format_string<Args...> format, Args&&... args) {
+  if (!wrong_.empty())
+    return;
+  wrong_ = fmt::format(format, std::forward<Args>(args)...);
+  story_.say("WRONG: {}", wrong_);
+}
+
+template <class T>
+bool world::accept(const result<T>& from) {
+  if (!from)
+    fail("the engine: {}: {}", to_string(from.error().code), from.error().detail);
+  return from.has_value();
+}
+
+// -- a life -------------------------------------------------------------------------------------
+
+engine::start_point world::start_point(const sink_state& state,
+                                       const std::vector<engine::table_setup>& tables) {
+  engine::start_point out;
+  out.is_first = !state.resume;
+  out.from = state.resume.value_or(checkpoint{slot_, slot_});
+  if (!engine::needs_start_view(state, tables))
+    return out;
+  if (out.is_first) {
+    out.unproved = source_.hidden();
+    return out;
+  }
+  for (const auto xid : source_.look().in_progress)
+    out.unproved.push_back(static_cast<std::uint32_t>(xid));
+  return out;
+}
+
+void world::start() {
+  const auto state = target_.open();
+  if (!state.resume)
+    slot_ = source_.log_end();
+  std::vector<engine::table_setup> setups;
+  std::vector<std::size_t> tables;
+  std::vector<relation_ptr> shapes;
+  for (std::size_t table = 0; table < options_.tables; ++table) {
+    if (options_.kinds[table] == table_kind::ignored)
+      continue;
+    auto progress = engine::stored_progress(state, table_name(table));
+    if (!accept(progress))
+      return;
+    tables.push_back(table);
+    shapes.push_back(source_.shape(table));
+    setups.push_back({make_target(shapes.back()), std::move(*progress)});
+  }
+  const auto begin = start_point(state, setups);
+  engine::engine_options how;
+  how.batch_changes_max = options_.batch_changes;
+  how.map_bytes_max = options_.map_bytes;
+  how.window = {options_.blocks, std::uint64_t{1} << 20};
+  const auto from = options_.starts_early ? slot_ : begin.from.resume;
+  if (story_.told()) {
+    std::string unproved;
+    for (const auto xid : begin.unproved)
+      unproved += fmt::format(" {}", xid);
+    story_.say("the process starts{} at {}{}{}", begin.is_first ? " for the first time" : "",
+               begin.from.resume.token, unproved.empty() ? "" : ", unproved:", unproved);
+  }
+  life_ = std::make_unique<life>(engine::engine{how, std::move(setups), state, begin, rule_},
+                                 log_reader{source_, from, shared_pool()});
+  life_->from = begin.from.resume;
+  life_->session = {state.epoch, state.resume};
+  life_->stream_window = credit_window{how.window};
+  life_->load = std::make_unique<coordinator>(options_, story_, source_, life_->engine,
+                                              std::move(tables), std::move(shapes), shared_pool());
+}
+
+void world::crash(bool last_write_lands, bool power_is_lost) {
+  if (last_write_lands)
+    apply();
+  story_.say("CRASH{}", power_is_lost ? ", and the target loses its power" : "");
+  ++tally_.crashes;
+  tally_ = counts();
+  for (const auto& each : life_->sent)
+    dead_.push_back({life_->session, each});
+  if (dead_.size() > 4)
+    dead_.erase(dead_.begin(), dead_.end() - 4);
+  life_.reset();
+  target_.roll_back();
+  if (power_is_lost)
+    target_.lose_power();
+  start();
+}
+
+world::tally world::counts() const {
+  auto out = tally_;
+  if (life_ == nullptr)
+    return out;
+  const auto& load = life_->load->counts();
+  out.load.refused += load.refused;
+  out.load.refetched += load.refetched;
+  out.load.lost += load.lost;
+  out.load.begun_anew += load.begun_anew;
+  out.merged += static_cast<std::uint32_t>(life_->engine.copied().merged);
+  out.superseded += static_cast<std::uint32_t>(life_->engine.copied().superseded);
+  return out;
+}
+
+// -- one step -----------------------------------------------------------------------------------
+
+bool world::take(const step& next) {
+  if (!happen(next))
+    return false;
+  if (life_ != nullptr && wrong_.empty()) {
+    settle(next.how[10] % 4 != 0 && life_->log.is_empty(), next.how[11] % 2 == 0);
+    check_positions();
+  }
+  return true;
+}
+
+bool world::happen(const step& next) {
+  const auto& how = next.how;
+  const auto modesty = options_.modest ? bits(how) : 0;
+  switch (next.what) {
+    case happening::begin:
+      return source_.begin(how);
+    case happening::log:
+      return source_.log(how[0], how[1] % 3 == 0);
+    case happening::show:
+      return source_.show(how[0]);
+    case happening::abort:
+      return source_.abort(how[0]);
+    case happening::noise:
+      source_.move_log();
+      return true;
+    case happening::reshape:
+      source_.reshape(how[0] % options_.tables);
+      return true;
+    case happening::start:
+      if (life_ != nullptr)
+        return false;
+      start();
+      return true;
+    default:
+      break;
+  }
+  if (life_ == nullptr)
+    return false;
+  auto& load = *life_->load;
+  switch (next.what) {
+    case happening::stream:
+      return stream(1 + (how[0] % 4 == 0 ? 100 : how[0] % 4 - 1));
+    case happening::advance:
+      return advance();
+    case happening::open:
+      return load.open_wave(how[0]);
+    case happening::snapshot:
+      return load.take_snapshot(how[0], modesty);
+    case happening::hand:
+      return load.hand_over(how[0]);
+    case happening::read:
+      return load.read(how[0], static_cast<std::uint8_t>(1 + how[1] % 4), how[2] % 2 == 0);
+    case happening::lose:
+      return load.lose(how[0]);
+    case happening::refetch:
+      return load.read_listed(how[0], modesty);
+    case happening::answer:
+      return load.answer_listed(how[0]);
+    case happening::look:
+      return load.look(modesty);
+    case happening::prove:
+      return load.prove();
+    case happening::apply:
+      return apply();
+    case happening::report:
+      return report();
+    case happening::late:
+      return late(how[0]);
+    case happening::durable:
+      life_->engine.ask_durable();
+      return true;
+    case happening::confirm:
+      return confirm();
+    case happening::crash:
+      crash(how[0] % 4 == 0, false);
+      return true;
+    case happening::power:
+      crash(how[0] % 4 == 0, true);
+      return true;
+    case happening::hand_delete: {
+      const auto table = how[0] % options_.tables;
+      return has_key(options_.kinds[table]) &&
+             target_.remove_by_hand(table, how[1] % options_.keys);
+    }
+    default:
+      return false;
+  }
+}
+
+bool world::stream(std::size_t rows) {
+  if (!life_->stream_window.open())
+    return false;
+  const auto block = life_->log.next(rows);
+  if (block == nullptr)
+    return false;
+  life_->stream_window.spend(block->bytes());
+  story_.say("stream: a block of {} event(s) arrives, up to {}", block->events.size(),
+             life_->log.told().token);
+  accept(life_->engine.stream(block));
+  return true;
+}
+
+bool world::advance() {
+  if (!life_->stream_window.open())
+    return false;
+  const auto block = life_->log.advance();
+  if (block == nullptr)
+    return false;
+  life_->stream_window.spend(block->bytes());
+  story_.say("stream: nothing below {} is to come", life_->log.told().token);
+  accept(life_->engine.stream(block));
+  return true;
+}
+
+bool world::apply() {
+  if (life_->sent.empty())
+    return false;
+  const auto work = std::move(life_->sent.front());
+  life_->sent.pop_front();
+  auto written = target_.apply(*work, life_->session);
+  if (!written) {
+    fail("the target refuses a batch of the session that lives");
+    return true;
+  }
+  life_->answers.push_back(std::move(*written));
+  if (!target_.is_inside())
+    check_rows();
+  if (!target_.complaint().empty())
+    fail("{}", target_.complaint());
+  return true;
+}
+
+bool world::report() {
+  if (life_->answers.empty())
+    return false;
+  const auto heard = std::move(life_->answers.front());
+  life_->answers.pop_front();
+  story_.say("engine: hears of batch {}", heard.batch);
+  accept(life_->engine.completed(heard));
+  return true;
+}
+
+bool world::late(std::uint8_t which) {
+  if (dead_.empty() || target_.is_inside())
+    return false;
+  const auto at = dead_.begin() + which % static_cast<std::ptrdiff_t>(dead_.size());
+  auto [session, work] = std::move(*at);
+  dead_.erase(at);
+  if (target_.apply(*work, session))
+    fail("the target takes a batch of a dead session");
+  ++tally_.fenced;
+  return true;
+}
+
+bool world::confirm() {
+  const auto durable = life_->engine.durable();
+  if (durable <= slot_)
+    return false;
+  slot_ = durable;
+  story_.say("source: is told that {} is durable", durable.token);
+  if (!target_.durable() || target_.durable()->resume < slot_)
+    fail("the source is told {}, the target would keep less through a power cut", slot_.token);
+  return true;
+}
+
+// -- what the engine gives ----------------------------------------------------------------------
+
+void world::settle(bool source_is_empty, bool provides) {
+  auto& made = life_->engine;
+  for (;;) {
+    auto next = made.next_batch(source_is_empty);
+    if (!accept(next) || *next == nullptr)
+      break;
+    if (life_->sent.size() + life_->answers.size() >= 2)
+      return fail("a third batch leaves while two are out");
+    if (story_.told())
+      story_.say(
+          "engine: batch {} of {} change(s) leaves{}{}{}", (*next)->number, (*next)->changes.size(),
+          (*next)->ends_transaction ? "" : ", a piece", (*next)->is_durable ? ", durable" : "",
+          (*next)->reaches ? fmt::format(", reaches {}", (*next)->reaches->resume.token) : "");
+    life_->sent.push_back(std::move(*next));
+  }
+  for (const auto& each : made.take_news())
+    life_->load->on(each);
+  if (const auto back = made.take_stream_credit(); back.blocks > 0)
+    life_->stream_window.restore(back);
+  life_->load->restore(made.take_load_credit());
+  while (provides && wrong_.empty()) {
+    const auto shape = made.unknown_shape();
+    if (shape == nullptr)
+      break;
+    const auto table = static_cast<std::size_t>(shape->table.name.front() - 'a');
+    const auto taken = options_.kinds[table] != table_kind::ignored;
+    accept(made.provide(shape, taken ? make_target(shape) : nullptr));
+  }
+}
+
+// -- what must hold -----------------------------------------------------------------------------
+
+void world::check_positions() {
+  const auto& made = life_->engine;
+  const auto written = made.written().resume;
+  const auto acknowledged = made.acknowledged().resume;
+  if (acknowledged > written)
+    fail("acknowledged {} > written {}", acknowledged.token, written.token);
+  if (made.durable() > acknowledged)
+    fail("durable {} > acknowledged {}", made.durable().token, acknowledged.token);
+  if (written < life_->written || acknowledged < life_->acknowledged)
+    fail("a position goes back");
+  if (made.passed() > std::max(life_->log.told(), life_->from))
+    fail("the engine has passed {}, the log told {}", made.passed().token, life_->log.told().token);
+  life_->written = written;
+  life_->acknowledged = acknowledged;
+}
+
+void world::check_rows() {
+  const auto& state = target_.state();
+  if (!state.reached)
+    return;
+  const auto& wanted = source_.rows_at(state.reached->resume);
+  for (std::size_t table = 0; table < options_.tables; ++table)
+    check_table(table, wanted);
+}
+
+void world::check_table(std::size_t table, const contents& wanted) {
+  const auto& state = target_.state();
+  const auto stored = state.records.find(engine::progress_record(table_name(table)));
+  if (stored == state.records.end())
+    return;
+  auto& [text, progress] = progress_[table];
+  if (text != stored->second) {
+    const auto parsed = parse_progress(stored->second);
+    if (!accept(parsed))
+      return;
+    text = stored->second;
+    progress = *parsed;
+  }
+  if (state.reached->resume < source_.emptied_until(table))
+    return;
+  if (options_.kinds[table] == table_kind::keyless) {
+    const auto& found = state.rows[table].bags;
+    const auto settled = !progress.keyless || state.reached->resume >= progress.keyless_until;
+    if (progress.finished() && settled && found != wanted[table].bags)
+      fail("at checkpoint {}: {} is {}, at the source {}", state.reached->resume.token,
+           table_name(table), describe(found), describe(wanted[table].bags));
+    return;
+  }
+  for (std::size_t key = 0; key < options_.keys; ++key) {
+    const auto paged = options_.kinds[table] == table_kind::paged;
+    const auto finished = paged ? progress.finished() : progress.done[range_of_key(options_, key)];
+    const auto& found = state.rows[table].rows[key];
+    const auto by_hand = state.removed_by_hand[table][key] && !found.is_there;
+    if (finished && !state.listed[table][key] && !by_hand &&
+        !found.same_as(wanted[table].rows[key]))
+      fail("at checkpoint {}: {} k{} is {}, at the source {}", state.reached->resume.token,
+           table_name(table), key_text(key), describe(found), describe(wanted[table].rows[key]));
+  }
+}
+
+// -- the end ------------------------------------------------------------------------------------
+
+void world::finish() {
+  if (!wrong_.empty())
+    return;
+  story_.say("-- from here on all ends by itself");
+  if (life_ == nullptr)
+    start();
+  while (source_.log(0, true) || source_.show(0)) {
+  }
+  settle(life_->log.is_empty(), true);
+  push_all();
+  // What had nothing to write has not moved the checkpoint: the interval's durable batch does.
+  life_->engine.ask_durable();
+  settle(true, true);
+  push_all();
+  check_end();
+}
+
+void world::push_all() {
+  for (int i = 0; wrong_.empty() && push_one(); ++i) {
+    if (i > 3000)
+      return fail("does not end");
+    settle(life_->log.is_empty(), true);
+    check_positions();
+  }
+}
+
+// The order matters to nobody: whatever can be done is done.
+bool world::push_one() {
+  auto& load = *life_->load;
+  if (stream(3) || apply() || report() || load.hand_over(0) || load.answer_listed(0) ||
+      load.prove())
+    return true;
+  if (load.read(0, 2, true) || load.take_snapshot(0, 0) || load.read_listed(0, 0) ||
+      load.open_wave(0))
+    return true;
+  if (const auto wanted = life_->engine.waits_for(); wanted && *wanted > life_->log.told())
+    return advance();
+  return life_->engine.wants_proof() && load.look(0);
+}
+
+void world::check_end() {
+  if (!wrong_.empty())
+    return;
+  const auto& made = life_->engine;
+  const auto& state = target_.state();
+  if (!life_->log.is_empty() || !life_->load->finished() || !made.load_finished() ||
+      made.outstanding() > 0 || made.listed() > 0 || target_.is_inside())
+    return fail("does not end: {} entries, {} listed, {} batches out{}{}{}", made.entries(),
+                made.listed(), made.outstanding(), life_->log.is_empty() ? "" : ", log left",
+                life_->load->finished() ? "" : ", load left",
+                made.waits_for() ? ", rows wait" : "");
+  if (made.entries() > 0)
+    fail("{} entries never leave", made.entries());
+  if (!source_.entries().empty() && state.reached->resume < source_.entries().back().end)
+    fail("the checkpoint stays behind the log");
+  check_rows();
+  for (std::size_t table = 0; table < options_.tables; ++table) {
+    if (options_.kinds[table] == table_kind::ignored)
+      continue;
+    if (progress_[table].first.empty() || !progress_[table].second.finished())
+      fail("the load of {} is not finished at the target", table_name(table));
+    for (std::size_t key = 0; key < options_.keys; ++key) {
+      if (state.listed[table][key])
+        fail("{} k{} stays listed", table_name(table), key_text(key));
+    }
+  }
+  check_accounts();
+}
+
+void world::check_accounts() {
+  const auto& made = life_->engine;
+  // A row read by its key that came too late for its question is not a row of the load.
+  const auto read = made.copied().read;
+  const auto& load = *life_->load;
+  if (read < load.rows() || read > load.rows() + load.listed_rows())
+    fail("{} rows of ranges and {} by their key were handed over, {} counted", load.rows(),
+         load.listed_rows(), read);
+  for (const auto* rows : {&made.streamed(), &made.copied()}) {
+    const auto sum = rows->written + rows->filtered + rows->superseded + rows->quarantined;
+    if (rows->read != sum)
+      fail("{} rows are read, {} accounted for", rows->read, sum);
+  }
+  if (made.streamed().read != life_->log.rows())
+    fail("{} rows were streamed, {} counted", life_->log.rows(), made.streamed().read);
+}
+
+} // namespace cdc::simulation

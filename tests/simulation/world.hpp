@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "messages/credit.hpp"
+#include "tests/simulation/coordinator.hpp"
+#include "tests/simulation/log_reader.hpp"
+#include "tests/simulation/options.hpp"
+#include "tests/simulation/source.hpp"
+#include "tests/simulation/story.hpp"
+#include "tests/simulation/target.hpp"
+
+namespace cdc::simulation {
+
+/// One thing that happens, and what decides how.
+struct step {
+  happening what = happening::begin;
+  source::arguments how{};
+};
+
+/// A source, a target, and the real engine between them in a process that may die at any step.
+///
+/// What must hold is looked at after every step: the three inequalities, and, whenever the target
+/// commits, that every finished row equals the source at the checkpoint. The first thing found
+/// wrong stays in wrong().
+class world {
+public:
+  world(const options& how, const engine::rule_switches& rule, story& told);
+
+  /// Does one thing; false: it cannot happen now, and nothing has changed.
+  bool take(const step& next);
+  /// No more crashes: all ends by itself, and the target must equal the source.
+  void finish();
+
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+  [[nodiscard]] bool has_started() const { return life_ != nullptr; }
+
+  /// How often something rare happened.
+  struct tally {
+    std::uint32_t crashes = 0;
+    std::uint32_t fenced = 0;
+    std::uint32_t merged = 0;
+    std::uint32_t superseded = 0;
+    coordinator::tally load;
+  };
+  [[nodiscard]] tally counts() const;
+
+private:
+  /// What a crash takes away.
+  struct life {
+    life(engine::engine made, log_reader reads) : engine(std::move(made)), log(std::move(reads)) {}
+    engine::engine engine;
+    log_reader log;
+    std::unique_ptr<coordinator> load;
+    target::session session;
+    position from; ///< Where the engine began.
+    credit_window stream_window{{1, 1}};
+    std::deque<batch_ptr> sent;       ///< At the target, not written yet.
+    std::deque<write_report> answers; ///< Written, not heard of yet.
+    position written;
+    position acknowledged;
+  };
+  struct dead_batch {
+    target::session session;
+    batch_ptr work;
+  };
+
+  bool happen(const step& next);
+  void start();
+  bool stream(std::size_t rows);
+  bool advance();
+  bool apply();
+  bool report();
+  bool late(std::uint8_t which);
+  bool confirm();
+  void crash(bool last_write_lands, bool power_is_lost);
+  [[nodiscard]] engine::start_point start_point(const sink_state& state,
+                                                const std::vector<engine::table_setup>& tables);
+
+  /// Lets the engine's output out: news, batches, credit, shapes.
+  void settle(bool source_is_empty, bool provides);
+  void push_all();
+  bool push_one();
+
+  void check_positions();
+  void check_rows();
+  void check_table(std::size_t table, const contents& wanted);
+  void check_end();
+  void check_accounts();
+  template <class... Args>
+  void fail(fmt::format_string<Args...> format, Args&&... args);
+  template <class T>
+  bool accept(const result<T>& from);
+
+  options options_;
+  engine::rule_switches rule_;
+  story& story_;
+  source source_;
+  target target_;
+  std::unique_ptr<life> life_;
+  std::vector<dead_batch> dead_;
+  position slot_; ///< Where the log may be read from: what was confirmed last.
+  std::array<std::pair<std::string, table_progress>, tables_max> progress_; ///< As last parsed.
+  std::string wrong_;
+  tally tally_;
+};
+
+} // namespace cdc::simulation
