@@ -10,6 +10,7 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "actors/figures.hpp"
 #include "actors/repeat_limiter.hpp"
@@ -57,11 +58,13 @@ spdlog::level::level_enum to_spdlog(level how) {
 /// One write per line, so that lines of several processes on one stream do not mix.
 class file_sink final : public spdlog::sinks::base_sink<std::mutex> {
 public:
-  explicit file_sink(std::FILE* to) : to_(to) {}
+  explicit file_sink(std::FILE* to) : to_(to), is_terminal_(::isatty(::fileno(to)) == 1) {}
 
 protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
+    if (is_terminal_) // a progress line may stand there
+      line.append(clear_line.data(), clear_line.data() + clear_line.size());
     formatter_->format(message, line);
     std::fwrite(line.data(), 1, line.size(), to_);
     std::fflush(to_);
@@ -69,7 +72,10 @@ protected:
   void flush_() override { std::fflush(to_); }
 
 private:
+  static constexpr std::string_view clear_line = "\r\x1b[K";
+
   std::FILE* to_;
+  bool is_terminal_;
 };
 
 struct writer_state {
