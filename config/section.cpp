@@ -70,13 +70,12 @@ std::optional<std::vector<std::string>> section::list(std::string_view key) {
   std::vector<std::string> out;
   for (const auto& element : *array) {
     auto value = element.value_exact<std::string>();
-    const auto at = into_.place_of(element.source());
     if (!value)
-      into_.mistake(at, subject(key), "expected a string");
+      report_at(element, key, "expected a string");
     else if (value->empty())
-      into_.mistake(at, subject(key), "must not be empty");
+      report_at(element, key, "must not be empty");
     else if (std::ranges::find(out, *value) != out.end())
-      into_.mistake(at, subject(key), "is listed twice");
+      report_at(element, key, "is listed twice");
     else
       out.push_back(std::move(*value));
   }
@@ -148,6 +147,10 @@ place section::place_of(std::string_view key) const {
 
 void section::report(std::string_view key, std::string_view what) {
   into_.mistake(place_of(key), subject(key), what);
+}
+
+void section::report_at(const toml::node& element, std::string_view key, std::string_view what) {
+  into_.mistake(into_.place_of(element.source()), subject(key), what);
 }
 
 void section::note(std::string_view key, std::string_view what) {

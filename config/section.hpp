@@ -77,6 +77,8 @@ public:
   void finish();
 
   void report(std::string_view key, std::string_view what);
+  /// About one element of `key`'s value.
+  void report_at(const toml::node& element, std::string_view key, std::string_view what);
   void note(std::string_view key, std::string_view what);
   [[nodiscard]] place place_of(std::string_view key) const;
   [[nodiscard]] std::string subject(std::string_view key) const;

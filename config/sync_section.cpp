@@ -123,40 +123,41 @@ void check_key(section& in, const sync_config& out, const target_names& names) {
       in.report("primary_key", "a column of the key is excluded");
 }
 
+/// What is wrong with one rename, by itself; empty: nothing.
+std::string_view judge_rename(const std::string& from, const std::optional<std::string>& to) {
+  if (!to)
+    return "expected the column's name at the target";
+  if (to->empty() || from.empty())
+    return "a column's name must not be empty";
+  return *to == from ? "renames the column to the name it has" : "";
+}
+
 void read_fields(section& in, sync_config& out) {
   const auto* table = in.table("fields");
   if (!table)
     return;
   for (const auto& [key, node] : *table) {
-    const auto to = node.value_exact<std::string>();
     const std::string from{key.str()};
-    const auto complain = [&](std::string_view what) {
-      in.into().mistake(in.into().place_of(node.source()), in.subject("fields." + from), what);
-    };
-    if (!to)
-      complain("expected the column's name at the target");
-    else if (to->empty() || from.empty())
-      complain("a column's name must not be empty");
-    else if (*to == from)
-      complain("renames the column to the name it has");
-    else
+    const auto to = node.value_exact<std::string>();
+    const auto wrong = judge_rename(from, to);
+    if (wrong.empty())
       out.fields[from] = *to;
+    else
+      in.report_at(node, "fields." + from, wrong);
   }
 }
 
 void check_fields(section& in, const sync_config& out, target_names& names) {
   const auto* table = in.table("fields");
   for (const auto& [from, to] : out.fields) {
-    const auto complain = [&](std::string_view what) {
-      in.into().mistake(in.into().place_of(table->get(from)->source()),
-                        in.subject("fields." + from), what);
-    };
+    const auto& node = *table->get(from);
+    const auto key = "fields." + from;
     if (!names.keeps(from))
-      complain("renames a column that is not written");
+      in.report_at(node, key, "renames a column that is not written");
     if (!names.take(to))
-      complain("two columns get one name");
+      in.report_at(node, key, "two columns get one name");
     else if (names.is_kept_column(to))
-      complain("a column that is written has this name already");
+      in.report_at(node, key, "a column that is written has this name already");
   }
 }
 
@@ -199,18 +200,16 @@ void read_constants(section& in, sync_config& out, target_names& names) {
     return;
   for (const auto& [key, node] : *table) {
     const std::string name{key.str()};
-    const auto complain = [&](std::string_view what) {
-      in.into().mistake(in.into().place_of(node.source()), in.subject("constants." + name), what);
-    };
+    const auto subject = "constants." + name;
     const auto value = read_constant(node);
     if (!value)
-      complain("expected a string, a number, true or false");
+      in.report_at(node, subject, "expected a string, a number, true or false");
     else if (value->what == kind::text && !has_known_placeholders(value->text))
-      complain("only {schema} and {table} are filled in");
+      in.report_at(node, subject, "only {schema} and {table} are filled in");
     else if (name.empty())
-      complain("a column's name must not be empty");
+      in.report_at(node, subject, "a column's name must not be empty");
     else if (!names.take(name) || names.is_kept_column(name))
-      complain("a column that is written has this name already");
+      in.report_at(node, subject, "a column that is written has this name already");
     else
       out.constants[name] = *value;
   }
