@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "sinks/ndjson/standing.hpp"
 #include "sinks/sqlite/standing.hpp"
 
 namespace cdc::sinks {
@@ -43,14 +44,15 @@ bool is_file(const config::target_config& target) noexcept {
 } // namespace
 
 bool keeps_checkpoint(const config::target_config& target) noexcept {
-  return target.what == flavor::sqlite;
+  return is_file(target);
 }
 
 result<std::optional<standing>> read_standing(const config::target_config& target) {
   std::error_code unknown;
   if (!keeps_checkpoint(target) || !fs::exists(target.path, unknown))
     return std::nullopt;
-  return sqlite::read_standing(target);
+  return target.what == flavor::sqlite ? sqlite::read_standing(target)
+                                       : ndjson::read_standing(target);
 }
 
 std::vector<remark> find_obstacles(const config::target_config& target,

@@ -86,7 +86,10 @@ result<void> check_shapes(database& db, const config::target_config& target,
 
 result<std::optional<standing>> read_standing(const config::target_config& target) {
   database db;
-  if (auto opened = db.open_for_reading(target.path); !opened)
+  // One transaction: the checkpoint and what stands beside it are of one moment.
+  const auto opened =
+      db.open_for_reading(target.path).and_then([&] { return db.execute("BEGIN"); });
+  if (!opened)
     return tl::unexpected(opened.error());
   const auto ours = is_ours(db);
   if (!ours)
