@@ -196,13 +196,17 @@ def test_V009_sigkill_while_a_commit_hangs(database, pipeline, hidden):
 
 
 def test_V009_a_writer_that_stays_open_does_not_hold_the_load(database, pipeline):
-    database.run(*big_rows(500), "CREATE TABLE public.aside (id int)")
-    run = prepared(database, pipeline, "public.t")
+    database.run(*big_rows(1000), "ANALYZE", "CREATE TABLE public.aside (id int)")
+    run = pipeline(section("t", table="public.t"), source="load_chunk_rows = 100",
+                   engine="load_max_rows_per_sec = 400\ncheckpoint_interval_ms = 100").start()
+    eventually(lambda: run.target("SELECT count(*) FROM t") > [(50,)])
     with database.session() as writer:
         writer.run("BEGIN")
         writer.run("INSERT INTO public.aside VALUES (1)")
+        database.run("UPDATE public.t SET n = n + 1 WHERE id % 3 = 0")
+        run.kill()
         run.start()
-        run.until_equal("public.t", within=20)
+        run.until_equal("public.t", within=30)
         writer.run("ROLLBACK")
 
 
