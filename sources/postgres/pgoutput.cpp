@@ -52,9 +52,20 @@ std::optional<message_type> type_of(std::span<const std::byte> message) noexcept
   if (message.empty())
     return std::nullopt;
   const auto type = static_cast<message_type>(message.front());
-  if (to_string(type).empty())
-    return std::nullopt;
-  return type;
+  switch (type) {
+    case message_type::begin:
+    case message_type::commit:
+    case message_type::origin:
+    case message_type::relation:
+    case message_type::type:
+    case message_type::insert:
+    case message_type::update:
+    case message_type::remove:
+    case message_type::truncate:
+    case message_type::message:
+      return type;
+  }
+  return std::nullopt;
 }
 
 std::string_view to_string(message_type type) noexcept {

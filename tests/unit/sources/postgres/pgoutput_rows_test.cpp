@@ -161,6 +161,22 @@ TEST_F(pgoutput_rows_test, refuses_a_length_beyond_the_message) {
             "pgoutput insert of public.t: cut short at offset 13 of 14 bytes");
 }
 
+TEST_F(pgoutput_rows_test, refuses_a_length_beyond_a_message_with_much_left) {
+  bytes message =
+      tests::message_writer{'I'}.u32(7).u8('N').u16(3).u8('t').u32(1000).raw(std::string(100, 'x'));
+  EXPECT_EQ(decode(append_insert, shape, message),
+            "pgoutput insert of public.t: cut short at offset 13 of 113 bytes");
+}
+
+TEST_F(pgoutput_rows_test, copies_values_of_every_size_next_to_each_other) {
+  for (std::size_t size = 0; size < 40; ++size) {
+    const std::string a(size, 'a');
+    const std::string b(40 - size, 'b');
+    EXPECT_EQ(decode(append_insert, shape, tests::insert(7, {a.c_str(), b.c_str(), "c"})),
+              "insert public.t [" + a + "|" + b + "|c]");
+  }
+}
+
 TEST_F(pgoutput_rows_test, says_no_value_in_an_error) {
   auto message = tests::insert(7, {"secret", "secret", "secret"});
   message.pop_back();
