@@ -323,7 +323,7 @@ bool coordinator::answer_listed(std::uint8_t which) {
     return true;
   }
   ++tally_.refetched;
-  listed_rows_ += found.is_there;
+  rows_ += found.is_there;
   return true;
 }
 

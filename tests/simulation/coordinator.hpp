@@ -38,9 +38,8 @@ public:
   void restore(credit back);
 
   [[nodiscard]] bool finished() const;
-  /// Rows of ranges handed over, and rows that were read by their key.
+  /// Copied rows handed over, accepted or not needed any more; those of a refused snapshot are not.
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
-  [[nodiscard]] std::uint64_t listed_rows() const { return listed_rows_; }
 
   struct tally {
     std::uint32_t refused = 0; ///< Snapshots that had not seen what they must.
@@ -95,7 +94,6 @@ private:
   std::optional<snapshot> looked_;
   credit_window window_;
   std::uint64_t rows_ = 0;
-  std::uint64_t listed_rows_ = 0;
   tally tally_;
 };
 

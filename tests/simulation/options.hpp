@@ -46,6 +46,8 @@ enum class happening : std::uint8_t {
 };
 inline constexpr std::size_t happenings = static_cast<std::size_t>(happening::hand_delete) + 1;
 
+inline constexpr std::size_t transactions_max = 64;
+
 /// The fixed part of a history: what world it takes place in. All zero is the simplest world.
 struct options {
   std::array<table_kind, tables_max> kinds{};
@@ -66,6 +68,7 @@ struct options {
   std::uint32_t map_bytes = 1 << 20;
   std::uint8_t blocks = 16; ///< Window of the stream, and of the load.
   std::uint16_t steps = 60;
+  std::uint8_t transactions = 14; ///< At most, up to transactions_max.
 };
 
 /// How often what happens: its own mixture for every history, so that rare things meet.

@@ -10,8 +10,6 @@ namespace {
 using phase = source_transaction::phase;
 using what = row_change::what;
 
-constexpr std::size_t transactions_max = 14;
-
 void apply_keyless(const row_change& change, bag& to) {
   if (change.kind == what::insert || change.kind == what::update)
     ++to[change.to][change.tail];
@@ -92,7 +90,7 @@ bool source::is_free(std::size_t table, std::size_t key, std::size_t for_whom) c
 }
 
 bool source::begin(const arguments& from) {
-  if (transactions_.size() >= transactions_max)
+  if (transactions_.size() >= std::min<std::size_t>(world_.transactions, transactions_max))
     return false;
   const auto id = transactions_.size();
   auto& made = transactions_.emplace_back();

@@ -1,6 +1,11 @@
 // A checker that never fails proves nothing: without any one part of the load rule, a history must
 // be found that goes wrong. Each part is looked for where it matters; how long that takes at most
 // is part of the test. CDC_TELL=1 tells the histories.
+//
+// Of what load-rule.md says is not needed for the result, nothing is a switch: a copied row is always
+// merged whole with the cells of the stream (liveness_test.cpp: a busy row is not starved by that), one
+// that the stream has overtaken is always dropped, a listed row waits for the mark, and versions and E
+// are one kind of position.
 #include <iostream>
 
 #include <gtest/gtest.h>

@@ -39,12 +39,17 @@ public:
   void finish();
 
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
-  [[nodiscard]] bool has_started() const { return life_ != nullptr; }
+  /// Of the life that is; null before the first start.
+  [[nodiscard]] const engine::engine* engine() const {
+    return life_ == nullptr ? nullptr : &life_->engine;
+  }
 
   /// How often something rare happened.
   struct tally {
     std::uint32_t crashes = 0;
+    std::uint32_t power_cuts = 0;
     std::uint32_t fenced = 0;
+    std::uint32_t pieces = 0; ///< Batches that left a transaction open.
     std::uint32_t merged = 0;
     std::uint32_t superseded = 0;
     coordinator::tally load;
