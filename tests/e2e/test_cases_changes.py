@@ -190,17 +190,6 @@ def test_a_key_that_is_lost_later_is_named_or_lived_without(database, pipeline):
         assert "public.t" in run.log() and run.process.returncode != 0
 
 
-def test_updates_that_no_longer_say_their_row_halt_with_the_alter_table_to_run(database, pipeline):
-    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", "INSERT INTO public.t VALUES (1, 'a')")
-    run = pipeline(section("t", table="public.t")).start()
-    run.until_equal("public.t")
-    name = database.value("SELECT pubname FROM pg_publication")
-    database.run(f'ALTER PUBLICATION "{name}" SET (publish = \'insert\')', "ALTER TABLE public.t REPLICA IDENTITY NOTHING",
-                 "UPDATE public.t SET v = 'b'", f'ALTER PUBLICATION "{name}" SET (publish = \'insert, update, delete, truncate\')')
-    eventually(lambda: not run.running, within=30)
-    assert "REPLICA IDENTITY" in run.log() and "ALTER TABLE" in run.log()
-
-
 def test_a_column_added_on_the_way_is_added_to_the_target_when_asked(database, pipeline, tmp_path):
     database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", "INSERT INTO public.t VALUES (1, 'a')")
     run = pipeline(section("t", table="public.t"),
