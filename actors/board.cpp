@@ -166,10 +166,8 @@ table_view table_stats::view() const {
 
 void sink_stats::acknowledged(position reached, std::int64_t commit_time) noexcept {
   acknowledged_.store(reached.token, relaxed);
-  if (commit_time == 0)
-    return;
-  acknowledged_commit_.store(commit_time, relaxed);
-  commit_to_ack.observe(static_cast<double>(utc_now() - commit_time) * 1e-6);
+  if (commit_time != 0)
+    acknowledged_commit_.store(commit_time, relaxed);
 }
 
 sink_view sink_stats::view() const {
@@ -183,7 +181,8 @@ sink_view sink_stats::view() const {
           .refetch_listed = refetch_listed.load(relaxed),
           .refetched = refetched.load(relaxed),
           .entries = entries.load(relaxed),
-          .acknowledged = {acknowledged_.load(relaxed)},
+          // An idle log advances without a write: what is durable was acknowledged, too.
+          .acknowledged = {std::max(acknowledged_.load(relaxed), durable.load(relaxed))},
           .durable = {durable.load(relaxed)},
           .acknowledged_commit = acknowledged_commit_.load(relaxed),
           .decode_to_ack = decode_to_ack.view(),

@@ -99,18 +99,44 @@ std::string name_of(const board_view& now, std::string_view pipeline, actor_kind
   return found ? found->name : std::string{to_string(kind)};
 }
 
+sink_flow flow_of(const sink_view* before, const sink_view& now, double seconds) {
+  if (!before || now.batches_flushed < before->batches_flushed)
+    return {};
+  return {.writing = std::max(now.batch_write.sum - before->batch_write.sum, 0.0) / seconds,
+          .batches_per_second = rate(before->batches_flushed, now.batches_flushed, seconds)};
+}
+
+/// A target that is written to nearly all the time.
+std::string busy_target(const pipeline_view& pipeline, const pipeline_flow& of) {
+  constexpr auto nearly_all = 0.7;
+  std::string busiest;
+  auto share = nearly_all;
+  for (std::size_t i = 0; i < of.sinks.size(); ++i) {
+    if (of.sinks[i].writing >= share) {
+      share = of.sinks[i].writing;
+      busiest = pipeline.sinks[i].name;
+    }
+  }
+  return busiest;
+}
+
 /// Data waits in front of the slowest stage and nowhere behind it: so it is the one behind the last
 /// sender that starves for credit.
 bottleneck slowest_stage(const board_view& now, const flow_view& flow,
                          const pipeline_view& pipeline, const pipeline_flow& of) {
-  if (most_starved(now, flow, pipeline.name, {actor_kind::engine}) != nullptr)
+  const auto starves = [&](std::initializer_list<actor_kind> kinds) {
+    return most_starved(now, flow, pipeline.name, kinds) != nullptr;
+  };
+  if (starves({actor_kind::engine}))
     return {of.held_back_by.empty() ? name_of(now, pipeline.name, actor_kind::sink)
                                     : of.held_back_by,
             "the engine has batches and no credit to send them"};
-  if (most_starved(now, flow, pipeline.name,
-                   {actor_kind::source, actor_kind::reader, actor_kind::coordinator}) != nullptr)
+  if (starves({actor_kind::source, actor_kind::reader, actor_kind::coordinator})) {
+    if (auto target = busy_target(pipeline, of); !target.empty())
+      return {std::move(target), "its writes fill the time, and the stages before it wait"};
     return {name_of(now, pipeline.name, actor_kind::engine),
             "the source has rows and no credit to send them"};
+  }
   if (of.streamed_rows_per_second + of.copied_rows_per_second > 0)
     return {name_of(now, pipeline.name, actor_kind::source),
             "every stage behind it waits for rows"};
@@ -132,6 +158,11 @@ pipeline_flow flow_of(const pipeline_view* before, const pipeline_view& now, dou
     const auto* earlier = before ? find_in(before->tables, i, is_same) : nullptr;
     flow.tables.push_back(flow_of(earlier, table, seconds, clock));
     flow.copied_rows_per_second += flow.tables.back().rows_per_second;
+  }
+  for (std::size_t i = 0; i < now.sinks.size(); ++i) {
+    const auto is_same = [&](const sink_view& one) { return one.name == now.sinks[i].name; };
+    const auto* earlier = before ? find_in(before->sinks, i, is_same) : nullptr;
+    flow.sinks.push_back(flow_of(earlier, now.sinks[i], seconds));
   }
   flow.held_back_by = furthest_behind(now);
   return flow;

@@ -23,6 +23,11 @@ struct table_flow {
   std::optional<double> seconds_left{}; ///< None: nothing to tell it from.
 };
 
+struct sink_flow {
+  double writing = 0; ///< Time spent in writes to the target; above 1 with several at once.
+  double batches_per_second = 0;
+};
+
 /// Which stage sets the pace of a pipeline.
 struct bottleneck {
   std::string stage; ///< `source`, an engine's or a sink's name; empty: nothing waits for anything.
@@ -36,6 +41,7 @@ struct pipeline_flow {
   bottleneck slowest;
   std::string held_back_by;       ///< Of several sinks the one furthest behind, if any is.
   std::vector<table_flow> tables; ///< As pipeline_view::tables.
+  std::vector<sink_flow> sinks;   ///< As pipeline_view::sinks.
 };
 
 /// What moved between two looks at one board.

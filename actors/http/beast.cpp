@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t looks_max = 5;
+  static constexpr std::size_t looks_max = 2; // so rates are those of the last 2 to 4 seconds
 
   std::shared_ptr<const board> of_;
   std::deque<board_view> looks_;

@@ -121,7 +121,7 @@ const drawFlow = (of, actors) => {
           slow === nameOf('engine')));
   const sinks = make('div');
   of.sinks.forEach(sink => sinks.append(stage(sink.sink, sink.flavor + ' · ' + sink.acknowledged +
-    ' · ' + count(sink.batches) + ' writes', busyOf('sink'),
+    ' · ' + count(sink.batches) + ' writes', Math.min(1, sink.writing_share),
     slow === sink.sink || (of.sinks.length === 1 && slow === nameOf('sink')))));
   sinks.style.flex = '1 1 150px';
   line.append(arrow(time(of.lag.seconds) + ' behind', rows > 0), sinks);

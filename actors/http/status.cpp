@@ -79,7 +79,8 @@ void write_load(json::writer& to, const pipeline_view& of, const pipeline_flow& 
   to.end_array().end_object();
 }
 
-void write_sink(json::writer& to, const sink_view& sink, position_speller spell) {
+void write_sink(json::writer& to, const sink_view& sink, const sink_flow& flow,
+                position_speller spell) {
   to.begin_object();
   to.member("sink", sink.name).member("flavor", sink.flavor);
   to.member("acknowledged", spell(sink.acknowledged)).member("durable", spell(sink.durable));
@@ -89,6 +90,7 @@ void write_sink(json::writer& to, const sink_view& sink, position_speller spell)
   write_rows(to, "load", sink.copied);
   to.end_object();
   to.member("batches", sink.batches_flushed).member("errors", sink.errors);
+  to.member("batches_per_second", flow.batches_per_second).member("writing_share", flow.writing);
   to.member("rejected", sink.refused).member("refetch_listed", sink.refetch_listed);
   to.member("refetched", sink.refetched).member("load_entries", sink.entries);
   to.key("latency_seconds").begin_object();
@@ -160,8 +162,8 @@ void write_pipeline(json::writer& to, const pipeline_view& of, const pipeline_fl
   write_positions(to, of);
   write_events(to, of);
   to.key("sinks").begin_array();
-  for (const auto& sink : of.sinks)
-    write_sink(to, sink, of.spell);
+  for (std::size_t i = 0; i < of.sinks.size(); ++i)
+    write_sink(to, of.sinks[i], i < flow.sinks.size() ? flow.sinks[i] : sink_flow{}, of.spell);
   to.end_array().key("slots").begin_array();
   for (const auto& slot : of.slots)
     write_slot(to, slot);

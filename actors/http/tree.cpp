@@ -51,7 +51,8 @@ std::string details(const actor_view& actor, const actor_flow& flow) {
     add(fmt::format("busy {:.0f} %", flow.busy * 100));
   if (actor.is_starved || flow.starved >= 0.005)
     add(fmt::format("no credit {:.0f} %", flow.starved * 100));
-  add(fmt::format("mailbox {}/{}", actor.mailbox, actor.mailbox_max));
+  if (actor.mailbox_max > 0)
+    add(fmt::format("mailbox {} (most {})", actor.mailbox, actor.mailbox_max));
   if (actor.held != credit{})
     add("may send " + spell(actor.held));
   if (actor.owed != credit{})
@@ -61,6 +62,11 @@ std::string details(const actor_view& actor, const actor_flow& flow) {
   if (actor.restarts > 0)
     add(fmt::format("{} restart{}", actor.restarts, actor.restarts == 1 ? "" : "s"));
   return words;
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
 std::string summary(const pipeline_view& pipeline, const pipeline_flow& flow) {
@@ -94,8 +100,10 @@ std::string render_tree(const board_view& seen, const flow_view& flow) {
   for (const auto& one : rows) {
     const auto& actor = seen.actors[one.actor];
     const auto busy = one.actor < flow.actors.size() ? flow.actors[one.actor] : actor_flow{};
-    out += fmt::format("{}  {:<8}  {}  {}\n", padded(one.branch, branch), to_string(actor.state),
-                       padded(doing(actor), work), details(actor, busy));
+    out +=
+        trimmed(fmt::format("{}  {:<8}  {}  {}", padded(one.branch, branch), to_string(actor.state),
+                            padded(doing(actor), work), details(actor, busy))) +
+        "\n";
     if (!actor.last_error.text.empty())
       out += fmt::format("{}last error {}: {}\n", one.under, spell_time(actor.last_error.at),
                          one_line(actor.last_error.text));

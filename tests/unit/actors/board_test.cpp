@@ -169,6 +169,17 @@ TEST(pipeline_stats, count_drift_by_table) {
   EXPECT_EQ(seen[1].table, "public.b");
 }
 
+TEST(sink_stats, show_what_is_durable_as_acknowledged_too) {
+  board all{"n1", "0.1"};
+  const auto lite = all.pipeline("shop")->sink("lite", "sqlite");
+  lite->acknowledged({10}, 7);
+  lite->durable = 30;
+
+  const auto seen = only_pipeline(all.view()).sinks.at(0);
+  EXPECT_EQ(seen.acknowledged, position{30});
+  EXPECT_EQ(seen.acknowledged_commit, 7);
+}
+
 TEST(histogram, puts_a_sample_on_a_bound_into_the_bucket_it_closes) {
   histogram times;
   times.observe(0.001);

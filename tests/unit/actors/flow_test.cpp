@@ -128,6 +128,19 @@ TEST(bottleneck, is_the_engine_while_only_the_source_starves) {
   EXPECT_EQ(derive_flow(&before, now).pipelines[0].slowest.stage, "engine");
 }
 
+TEST(bottleneck, is_the_target_that_is_always_written_to_while_the_source_starves) {
+  const auto before = quiet_board();
+  auto now = later(before);
+  now.actors[source].starved = in_nanoseconds;
+  now.pipelines[0].sinks[0].batches_flushed = 8;
+  now.pipelines[0].sinks[0].batch_write.sum = 1.9;
+
+  const auto flow = derive_flow(&before, now).pipelines[0];
+  EXPECT_DOUBLE_EQ(flow.sinks[0].writing, 0.95);
+  EXPECT_DOUBLE_EQ(flow.sinks[0].batches_per_second, 4);
+  EXPECT_EQ(flow.slowest.stage, "lite");
+}
+
 TEST(bottleneck, is_the_source_while_rows_move_and_nobody_starves) {
   const auto before = quiet_board();
   auto now = later(before);

@@ -134,17 +134,18 @@ TEST(actors_json, shows_an_actor_whose_parent_is_gone_as_a_root) {
 }
 
 TEST(actor_tree, is_drawn_with_lines_and_columns) {
-  EXPECT_EQ(tree(),
-            "n1 · cdc-actors 0.1.0 · up 1 min 5 s\n"
-            "root              running                  mailbox 0/0\n"
-            "├─ pipeline shop  running                  mailbox 0/0\n"
-            "│  │  last error 1970-01-01T00:01:14.000Z: source_unavailable: it \"left\"\n"
-            "│  └─ source      running   reads slot s1  mailbox 1/4 · may send 3 blocks 2.0 KiB · "
-            "owes 1 block 100 B · keeps 4.0 KiB · 1 restart\n"
-            "└─ http           starting                 mailbox 0/0\n"
-            "shop: loading · lag 1.5 s 2.0 KiB · 100 rows/s · paced by source: every stage behind "
-            "it waits for rows\n"
-            "  last error 1970-01-01T00:01:10.000Z: target_unavailable: full\n");
+  EXPECT_EQ(
+      tree(),
+      "n1 · cdc-actors 0.1.0 · up 1 min 5 s\n"
+      "root              running\n"
+      "├─ pipeline shop  running\n"
+      "│  │  last error 1970-01-01T00:01:14.000Z: source_unavailable: it \"left\"\n"
+      "│  └─ source      running   reads slot s1  mailbox 1 (most 4) · may send 3 blocks 2.0 KiB · "
+      "owes 1 block 100 B · keeps 4.0 KiB · 1 restart\n"
+      "└─ http           starting\n"
+      "shop: loading · lag 1.5 s 2.0 KiB · 100 rows/s · paced by source: every stage behind "
+      "it waits for rows\n"
+      "  last error 1970-01-01T00:01:10.000Z: target_unavailable: full\n");
 }
 
 } // namespace
