@@ -153,6 +153,20 @@ std::string encode(std::string_view text) {
   return out;
 }
 
+// Written anew, since an empty value at the end (`password=`) would swallow what is put behind it.
+std::string rewrite_pairs(std::string_view text, std::string_view key, std::string_view value) {
+  auto parameters = look_into_pairs(text).value_or(connection_text{}).parameters;
+  parameters[std::string{key}] = value;
+  std::string out;
+  for (const auto& [name, said] : parameters) {
+    out += fmt::format("{}{}='", out.empty() ? "" : " ", name);
+    for (const auto letter : said)
+      out += letter == '\'' || letter == '\\' ? std::string{'\\', letter} : std::string{letter};
+    out += '\'';
+  }
+  return out;
+}
+
 } // namespace
 
 std::optional<connection_text> look_into(std::string_view text) {
@@ -166,14 +180,10 @@ std::optional<connection_text> look_into(std::string_view text) {
   return out;
 }
 
-std::string with_parameter(std::string text, std::string_view key, std::string_view value) {
+std::string with_parameter(const std::string& text, std::string_view key, std::string_view value) {
   const auto rest = without_scheme(text);
-  if (!rest) {
-    std::string quoted;
-    for (const auto letter : value)
-      quoted += letter == '\'' || letter == '\\' ? std::string{'\\', letter} : std::string{letter};
-    return fmt::format("{} {}='{}'", text, key, quoted);
-  }
+  if (!rest)
+    return rewrite_pairs(text, key, value);
   const auto has_query = without_user(*rest).find('?') != std::string_view::npos;
   const auto joint = !has_query ? "?" : text.ends_with('?') || text.ends_with('&') ? "" : "&";
   return fmt::format("{}{}{}={}", text, joint, key, encode(value));

@@ -18,9 +18,9 @@ struct connection_text {
 /// Nothing when it is neither of the two.
 [[nodiscard]] std::optional<connection_text> look_into(std::string_view text);
 
-/// The text with one parameter added that wins over an earlier one of its name, as libpq reads both
-/// forms: the last one counts.
-[[nodiscard]] std::string with_parameter(std::string text, std::string_view key,
+/// The text with one parameter that wins over an earlier one of its name. Text that look_into()
+/// understands.
+[[nodiscard]] std::string with_parameter(const std::string& text, std::string_view key,
                                          std::string_view value);
 
 } // namespace cdc::config

@@ -103,7 +103,7 @@ secret settle(section& in, std::string_view key, const secret& url, const source
                 fmt::format("the URL's sslmode must be one of \"{}\"", fmt::join(modes, "\", \"")));
   }
   mode = in_force.value_or(mode);
-  text = with_parameter(std::move(text), "sslmode", spelling(mode));
+  text = with_parameter(text, "sslmode", spelling(mode));
   for (const auto* name : {"sslrootcert", "sslcert", "sslkey"})
     if (!says(name).empty() && !is_file(says(name)))
       in.report(key, fmt::format("the URL's {}: there is no such file", name));
@@ -118,7 +118,7 @@ secret settle(section& in, std::string_view key, const secret& url, const source
   const auto home = in.into().variable("HOME").value_or("");
   if (!has_root && verifies(mode) && !is_file(home + "/.postgresql/root.crt") &&
       is_file(public_authorities))
-    text = with_parameter(std::move(text), "sslrootcert", public_authorities);
+    text = with_parameter(text, "sslrootcert", public_authorities);
   return secret{std::move(text)};
 }
 

@@ -71,7 +71,7 @@ TEST(source_section, wants_exactly_one_url) {
 TEST(source_section, takes_the_key_value_form_of_libpq) {
   const auto out = accepted(source("url = \"host=h dbname=d password='a b'\"\n"));
 
-  EXPECT_EQ(out.source.url.reveal(), "host=h dbname=d password='a b' sslmode='prefer'");
+  EXPECT_EQ(out.source.url.reveal(), "dbname='d' host='h' password='a b' sslmode='prefer'");
 }
 
 TEST(source_section, refuses_urls_of_other_databases_and_of_none) {
@@ -220,8 +220,15 @@ TEST(connection_text, adds_a_parameter_that_wins) {
   EXPECT_EQ(with_parameter("postgresql://h/d?a=1", "k", "/x y&z"),
             "postgresql://h/d?a=1&k=/x%20y%26z");
   EXPECT_EQ(with_parameter("postgresql://h/d?", "k", "v"), "postgresql://h/d?k=v");
-  EXPECT_EQ(with_parameter("host=h", "k", "it's \\"), "host=h k='it\\'s \\\\'");
-  EXPECT_EQ(look_into("host=h k='it\\'s \\\\'")->parameters.at("k"), "it's \\");
+  EXPECT_EQ(with_parameter("host=h", "k", "it's \\"), "host='h' k='it\\'s \\\\'");
+  EXPECT_EQ(look_into("host='h' k='it\\'s \\\\'")->parameters.at("k"), "it's \\");
+}
+
+TEST(connection_text, does_not_let_an_empty_value_swallow_what_is_added) {
+  const auto text = with_parameter("host=h password=", "sslmode", "require");
+
+  EXPECT_EQ(look_into(text)->parameters.at("password"), "");
+  EXPECT_EQ(look_into(text)->parameters.at("sslmode"), "require");
 }
 
 TEST(connection_text, refuses_what_libpq_would_not_read) {
