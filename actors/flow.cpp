@@ -81,7 +81,7 @@ const actor_view* most_starved(const board_view& now, const flow_view& flow,
   auto share = enough;
   for (std::size_t i = 0; i < now.actors.size(); ++i) {
     const auto& actor = now.actors[i];
-    if (actor.pipeline != pipeline ||
+    if (actor.pipeline != pipeline || actor.state != actor_state::running ||
         std::find(kinds.begin(), kinds.end(), actor.kind) == kinds.end())
       continue;
     if (flow.actors[i].starved >= share) {

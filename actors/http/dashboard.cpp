@@ -27,7 +27,7 @@ std::string_view dashboard_page() noexcept {
   .head { display: flex; gap: .9rem; align-items: baseline; flex-wrap: wrap; margin-bottom: .8rem; }
   .state { padding: .05rem .55rem; border-radius: 1rem; color: #fff; background: var(--soft);
            font-size: .8rem; }
-  .streaming { background: var(--good); } .loading, .starting { background: var(--flow); }
+  .streaming, .running { background: var(--good); } .loading, .starting { background: var(--flow); }
   .reconnecting { background: var(--warm); } .halted, .stopped, .failed { background: var(--bad); }
   .flow { display: flex; align-items: stretch; gap: .2rem; overflow-x: auto; padding-bottom: .3rem; }
   .stage { flex: 1 1 150px; min-width: 150px; border: 1px solid var(--line); border-radius: 8px;
@@ -159,10 +159,10 @@ const drawPipeline = (of, tree) => {
 };
 const drawActor = (a, deep) => put(make('tr'),
   make('td', '', '   '.repeat(deep) + (deep ? '└ ' : '') + a.name),
-  put(make('td'), make('span', 'state ' + (a.state === 'running' ? 'streaming' : a.state), a.state)),
+  put(make('td'), make('span', 'state ' + (a.state === 'stopped' ? '' : a.state), a.state)),
   make('td', '', [a.doing, a.about, a.in_handler_seconds > 1 ? 'for ' + time(a.in_handler_seconds) : ''].filter(Boolean).join(' ')),
   make('td', '', share(a.busy_share)), make('td', '', share(a.starved_share)),
-  make('td', '', a.mailbox.depth + ' / ' + a.mailbox.max), make('td', '', credit(a.credit_held)),
+  make('td', '', a.mailbox.max ? a.mailbox.depth + ' / ' + a.mailbox.max : ''), make('td', '', credit(a.credit_held)),
   make('td', '', credit(a.credit_owed)), make('td', '', a.in_flight_bytes ? bytes(a.in_flight_bytes) : ''),
   make('td', a.last_error ? 'bad' : '', (a.restarts || '') + (a.last_error ? ' ' + a.last_error.text : '')));
 

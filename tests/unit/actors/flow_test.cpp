@@ -23,6 +23,7 @@ board_view quiet_board() {
     actor.kind = kind;
     actor.name = to_string(kind);
     actor.pipeline = "shop";
+    actor.state = actor_state::running;
   }
   return seen;
 }
@@ -139,6 +140,15 @@ TEST(bottleneck, is_the_target_that_is_always_written_to_while_the_source_starve
   EXPECT_DOUBLE_EQ(flow.sinks[0].writing, 0.95);
   EXPECT_DOUBLE_EQ(flow.sinks[0].batches_per_second, 4);
   EXPECT_EQ(flow.slowest.stage, "lite");
+}
+
+TEST(bottleneck, is_not_told_from_an_actor_that_has_ended) {
+  const auto before = quiet_board();
+  auto now = later(before);
+  now.actors[reader].starved = in_nanoseconds;
+  now.actors[reader].state = actor_state::stopped;
+
+  EXPECT_EQ(derive_flow(&before, now).pipelines[0].slowest.stage, "");
 }
 
 TEST(bottleneck, is_the_source_while_rows_move_and_nobody_starves) {
