@@ -213,7 +213,6 @@ result<void> engine::state::completed(const write_report& report) {
     return good;
   }
   gate_.acknowledged();
-  forget_snapshots();
   if (done.is_progress)
     finish_wave();
   sweep(false);
@@ -284,6 +283,7 @@ void engine::state::settle_positions() {
       written_ = acknowledged_ = out_.reached();
   }
   out_.idle_leases().clear();
+  forget_snapshots();
 }
 
 /// `is_due`: a snapshot or a range's end may have freed entries; otherwise only when it is cheap.

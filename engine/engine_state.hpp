@@ -135,6 +135,7 @@ private:
   bool copy_block(tracked_table& table, const snapshot& seen, const block_ptr& rows);
   void copy_row(const event& what, route& to, const snapshot& seen);
   void release_refetches();
+  void drop_refetch(tracked_table& table, const std::string& key, const block_ptr& row);
   bool finish_refetch(tracked_table& table, const std::string& key, refetch& item);
   void ask_refetches();
   void drop_rows(range_lane& lane);

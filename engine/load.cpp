@@ -331,12 +331,11 @@ verdict engine::state::hand_over(std::uint16_t table, const std::string& key, co
   prove(seen);
   auto& of = *tables_[table];
   auto* item = of.list.find(key);
-  if (item == nullptr || item->at != refetch::stage::asked) {
-    copied_.read += row ? 1 : 0;
-    copied_.superseded += row ? 1 : 0;
+  if (item == nullptr || item->at != refetch::stage::asked || !item->is_open()) {
+    drop_refetch(of, key, row);
     return verdict::accepted;
   }
-  if (item->is_open() && (!gate_.admits(seen) || load_.is_too_old(of, key, seen)))
+  if (!gate_.admits(seen) || load_.is_too_old(of, key, seen))
     return verdict::not_yet;
   item->at = refetch::stage::held;
   item->seen = seen;
@@ -346,6 +345,22 @@ verdict engine::state::hand_over(std::uint16_t table, const std::string& key, co
   sweep(true);
   pump();
   return verdict::accepted;
+}
+
+/// The stream or another copy has put the key right meanwhile; this row passed no gate.
+void engine::state::drop_refetch(tracked_table& table, const std::string& key,
+                                 const block_ptr& row) {
+  copied_.read += row ? 1 : 0;
+  copied_.superseded += row ? 1 : 0;
+  auto* item = table.list.find(key);
+  if (item == nullptr || item->at != refetch::stage::asked)
+    return;
+  item->at = refetch::stage::idle;
+  --refetches_out_;
+  refetches_are_due_ = true;
+  table.list.tidy(key);
+  sweep(true);
+  pump();
 }
 
 void engine::state::release_refetches() {
@@ -365,7 +380,7 @@ bool engine::state::finish_refetch(tracked_table& table, const std::string& key,
   const auto row = item.row;
   if (row && !resolve(*row, routes_copied_))
     return false;
-  const auto is_useless = load_.is_too_old(table, key, item.seen);
+  const auto is_useless = !item.is_open() || load_.is_too_old(table, key, item.seen);
   if (row && is_useless) {
     ++copied_.read;
     ++copied_.superseded;
