@@ -17,12 +17,6 @@ std::optional<std::string_view> without_scheme(std::string_view text) {
   return std::nullopt;
 }
 
-// `mysql://…`, but not `host=/tmp password=a://b`.
-bool has_scheme(std::string_view text) noexcept {
-  const auto mark = text.find("://");
-  return mark != std::string_view::npos && mark < text.find_first_of(" =");
-}
-
 int hex_digit(char letter) noexcept {
   if (letter >= '0' && letter <= '9')
     return letter - '0';
@@ -104,13 +98,20 @@ void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.size(), text.find_first_not_of(blanks)));
 }
 
+// libpq's are all of small letters; `mysql://…?a` is none.
+bool is_keyword(std::string_view text) noexcept {
+  return !text.empty() && std::ranges::all_of(text, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || letter == '_';
+  });
+}
+
 std::optional<connection_text> look_into_pairs(std::string_view text) {
   connection_text out;
   for (skip_blanks(text); !text.empty(); skip_blanks(text)) {
     const auto key = text.substr(0, text.find_first_of(" \t\r\n\f\v="));
     text.remove_prefix(key.size());
     skip_blanks(text);
-    if (key.empty() || !text.starts_with('='))
+    if (!is_keyword(key) || !text.starts_with('='))
       return std::nullopt;
     text.remove_prefix(1);
     skip_blanks(text);
@@ -173,7 +174,7 @@ std::optional<connection_text> look_into(std::string_view text) {
   std::optional<connection_text> out;
   if (const auto rest = without_scheme(text))
     out = look_into_url(*rest);
-  else if (!has_scheme(text))
+  else
     out = look_into_pairs(text);
   if (out)
     complete_server(*out);
