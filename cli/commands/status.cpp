@@ -71,6 +71,7 @@ target_status look_at_target(const config::target_config& target,
   out.name = target.name;
   out.flavor = flavors[static_cast<std::size_t>(target.what)];
   out.path = target.path;
+  out.keeps_checkpoint = sinks::keeps_checkpoint(target);
   const auto kept = sinks::read_standing(target);
   if (!kept) {
     out.error = kept.error().detail;
@@ -122,8 +123,8 @@ std::string target_line(const target_status& target, std::chrono::system_clock::
     if (target.written_at)
       out += ", written " + age(*target.written_at, now);
   } else {
-    out += target.flavor == "sqlite" ? ": no checkpoint yet; a run begins with the load"
-                                     : ": its position is the slot's";
+    out += target.keeps_checkpoint ? ": no checkpoint yet; a run begins with the load"
+                                   : ": its position is the slot's";
   }
   if (target.loaded.size() < target.tables_begun)
     out +=
@@ -305,7 +306,7 @@ pipeline_status look_at(const config::pipeline_config& pipeline) {
 
 bool has_reached(const pipeline_status& status, const goal& wanted) {
   return std::ranges::all_of(status.targets, [&](const target_status& target) {
-    if (target.flavor != "sqlite") {
+    if (!target.keeps_checkpoint) {
       const auto* slot = own_slot(status);
       return slot && slot->confirmed >= wanted.at;
     }

@@ -19,7 +19,8 @@ struct target_status {
   std::string name;
   std::string flavor;
   std::string path;
-  std::optional<position> resume;         ///< None: nothing was written yet, or nothing is kept.
+  bool keeps_checkpoint = true;           ///< Otherwise its position is the slot's.
+  std::optional<position> resume;         ///< None: nothing was written yet.
   std::optional<std::int64_t> written_at; ///< Microseconds since 1970-01-01 UTC.
   std::optional<std::uint64_t> behind;    ///< Bytes of the source's log.
   std::set<std::string> loaded;           ///< Target tables whose load has finished …

@@ -70,6 +70,7 @@ TEST(status, has_not_caught_up_while_a_table_is_loading) {
 TEST(status, counts_a_target_without_a_checkpoint_by_the_slot) {
   target_status null;
   null.flavor = "null";
+  null.keeps_checkpoint = false;
 
   EXPECT_TRUE(has_reached(status({null}), {{100}, {}}));
   EXPECT_FALSE(has_reached(status({null}), {{101}, {}}));
