@@ -23,6 +23,7 @@ caf::behavior link_out::start(incarnation life, caf::actor far) {
   self_->set_down_handler([this](const caf::down_msg&) {
     self_->quit(to_caf({errc::source_unavailable, "the engine's process is gone"}));
   });
+  self_->send(far_, link_piece{life_, true, false, {}}); // Here I am.
   return {
       [this](const shipment& next) { on_shipment(next); },
       [this](const link_note& note) { on_note(note); },
@@ -41,8 +42,8 @@ void link_out::on_shipment(const shipment& next) {
     const auto cut = [this](std::size_t i) {
       return encoded_.begin() + static_cast<std::ptrdiff_t>(i);
     };
-    self_->send(far_, link_piece{life_, end == encoded_.size(), next.source_is_empty,
-                                 {cut(at), cut(end)}});
+    self_->send(
+        far_, link_piece{life_, end == encoded_.size(), next.source_is_empty, {cut(at), cut(end)}});
   }
 }
 
@@ -51,18 +52,18 @@ void link_out::on_note(const link_note& note) {
     return;
   const auto source = caf::actor_cast<caf::actor>(source_);
   switch (note.what) {
-  case link_note::kind::credit:
-    caf::anon_send(source, repayment{life_, 0, {note.blocks, note.bytes}});
-    break;
-  case link_note::kind::confirmation:
-    caf::anon_send(source, confirmation{life_, position{note.position}});
-    break;
-  case link_note::kind::position_wanted:
-    caf::anon_send(source, position_wanted{life_});
-    break;
-  case link_note::kind::quiet:
-    caf::anon_send(source, quiet{life_});
-    break;
+    case link_note::kind::credit:
+      caf::anon_send(source, repayment{life_, 0, {note.blocks, note.bytes}});
+      break;
+    case link_note::kind::confirmation:
+      caf::anon_send(source, confirmation{life_, position{note.position}});
+      break;
+    case link_note::kind::position_wanted:
+      caf::anon_send(source, position_wanted{life_});
+      break;
+    case link_note::kind::quiet:
+      caf::anon_send(source, quiet{life_});
+      break;
   }
 }
 
@@ -91,9 +92,7 @@ caf::behavior link_in::start(caf::actor host, link_hello hello, engine_actor eng
   return {
       [this](const link_piece& piece) { on_piece(piece); },
       [this](const repayment& paid) { note(link_note::kind::credit, paid.back); },
-      [this](const confirmation& done) {
-        note(link_note::kind::confirmation, {}, done.durable);
-      },
+      [this](const confirmation& done) { note(link_note::kind::confirmation, {}, done.durable); },
       [this](const position_wanted&) { note(link_note::kind::position_wanted); },
       [this](const quiet&) { note(link_note::kind::quiet); },
   };

@@ -101,8 +101,6 @@ void load_coordinator::on_rows(const rows_read& read) {
   const auto* from = find(read.number);
   if (!from || from->at != range_reader::step::copying)
     return;
-  failures_ = 0;
-  recovery_.reset();
   held_.push_back({static_cast<std::size_t>(from - readers_.data()), read.number, read.rows});
   pump();
 }
@@ -314,6 +312,8 @@ void load_coordinator::close_range(std::size_t from) {
             auto& reader = readers_[from];
             if (reader.number != number || reader.at != range_reader::step::ending)
               return;
+            failures_ = 0;
+            recovery_.reset();
             self_->send(crew_.engine, range_end{options_.life, reader.of, reader.range, false});
             reader.at = range_reader::step::idle;
             pump();
@@ -383,10 +383,7 @@ void load_coordinator::arm() {
     return;
   due_ = next;
   const auto in = std::max(next - now(), clock::duration{0});
-  self_->delayed_send(self_,
-                      std::chrono::duration_cast<std::chrono::microseconds>(in) +
-                          std::chrono::microseconds{1},
-                      tick_atom_v);
+  self_->delayed_send(self_, std::chrono::ceil<std::chrono::microseconds>(in), tick_atom_v);
 }
 
 void load_coordinator::note_failure(const error& why) {

@@ -35,8 +35,8 @@ result<position> log_end(const config::source_config& source,
 class postgres_parts final : public supervision::pipeline_parts {
 public:
   postgres_parts(std::shared_ptr<const config::pipeline_config> config,
-                 std::shared_ptr<postgres::patience> allowed)
-      : config_(std::move(config)), allowed_(std::move(allowed)) {}
+                 std::shared_ptr<postgres::patience> allowed, bool fresh)
+      : config_(std::move(config)), allowed_(std::move(allowed)), fresh_(fresh) {}
 
   result<stream_identity> identify() override { return postgres::identify(config_->source, stop_); }
 
@@ -53,6 +53,7 @@ public:
     auto prepared = postgres::prepare_source({.source = config_->source,
                                               .sections = config_->syncs,
                                               .resumes = resumes,
+                                              .fresh = fresh_,
                                               .waiting = waiting,
                                               .stop = stop_});
     if (!prepared)
@@ -99,17 +100,17 @@ public:
 private:
   std::shared_ptr<const config::pipeline_config> config_;
   std::shared_ptr<postgres::patience> allowed_;
+  bool fresh_;
   std::shared_ptr<postgres::stop_signal> stop_ = std::make_shared<postgres::stop_signal>();
   postgres::prepared_source prepared_;
 };
 
 } // namespace
 
-std::function<std::shared_ptr<supervision::pipeline_parts>()>
+std::function<std::shared_ptr<supervision::pipeline_parts>(bool fresh)>
 pipeline_factory(std::shared_ptr<const config::pipeline_config> config) {
-  return [config = std::move(config), allowed = std::make_shared<postgres::patience>()] {
-    return std::make_shared<postgres_parts>(config, allowed);
-  };
+  return [config = std::move(config), allowed = std::make_shared<postgres::patience>()](
+             bool fresh) { return std::make_shared<postgres_parts>(config, allowed, fresh); };
 }
 
 } // namespace cdc::cli

@@ -195,8 +195,8 @@ void pipeline_supervisor::begin_life() {
   counts_->incarnation = life_;
   counts_->enter(life_ == 1 ? pipeline_state::starting : pipeline_state::reconnecting);
   stats_->doing("sets up");
-  parts_ = options_.make_parts();
-  setting_up_ = std::make_shared<setting_up>(options_.config, parts_);
+  parts_ = options_.make_parts(options_.fresh);
+  setting_up_ = std::make_shared<setting_up>(options_.config, parts_, options_.fresh);
   options_.aside(self_->system(),
                  [setting = setting_up_, home = self_->address(), life = life_]() mutable {
                    auto setup = setting->run();
@@ -214,6 +214,7 @@ void pipeline_supervisor::run(const std::shared_ptr<life_setup>& setup) {
     if (setup->branches[branch].needs_load())
       loading_.insert(branch);
   phase_ = phase::running;
+  options_.fresh = false;
   troupe_ = options_.spawn(self_->system(), *setup,
                            {.life = life_,
                             .config = options_.config,

@@ -22,12 +22,16 @@ namespace cdc::supervision {
 struct pipeline_options {
   std::size_t number = 0;
   std::shared_ptr<const config::pipeline_config> config;
-  std::function<std::shared_ptr<pipeline_parts>()> make_parts;
+  std::function<std::shared_ptr<pipeline_parts>(bool fresh)> make_parts;
   /// spawn_life(), or what a test puts in its place.
-  std::function<troupe(caf::actor_system&, life_setup&, const life_context&)> spawn = spawn_life;
+  std::function<troupe(caf::actor_system&, life_setup&, const life_context&)> spawn =
+      [](caf::actor_system& in, life_setup& setup, const life_context& context) {
+        return spawn_life(in, setup, context);
+      };
   /// Runs what blocks; a test runs it on the spot.
   std::function<void(caf::actor_system&, std::function<void()>)> aside = actors::run_aside;
-  bool once = false; ///< Ends when the load is done and the log's end of the start is reached.
+  bool fresh = false; ///< The first life drops the slot and what the targets hold of it.
+  bool once = false;  ///< Ends when the load is done and the log's end of the start is reached.
   std::chrono::milliseconds finish_within{1500};
   std::optional<std::uint32_t> seed; ///< Of the restart policy's jitter.
   std::shared_ptr<actors::board> board;

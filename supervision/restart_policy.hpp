@@ -47,7 +47,7 @@ private:
   [[nodiscard]] std::chrono::milliseconds delay(const restart_limits& limits);
 
   restart_options options_;
-  std::minstd_rand random_;
+  std::mt19937 random_;
   std::uint32_t failures_ = 0;
   std::chrono::milliseconds elapsed_{0};
 };

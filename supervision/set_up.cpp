@@ -1,6 +1,7 @@
 #include "supervision/set_up.hpp"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "engine/mapping.hpp"
@@ -43,7 +44,7 @@ result<std::shared_ptr<life_setup>> setting_up::run() {
     return tl::unexpected(opened.error());
   std::vector<std::optional<position>> resumes;
   for (const auto& state : states_)
-    resumes.push_back(state.resume ? std::optional{state.resume->resume} : std::nullopt);
+    resumes.push_back(state.resume && !fresh_ ? std::optional{state.resume->resume} : std::nullopt);
   auto source = parts_->prepare_source(resumes);
   if (!source)
     return tl::unexpected(source.error());
@@ -57,6 +58,28 @@ result<std::shared_ptr<life_setup>> setting_up::run() {
   life->log_end = source->log_end;
   life->notes = std::move(source->notes);
   return life;
+}
+
+result<void> begin_anew(sinks::sink& target, sink_state& state,
+                        const std::vector<target_table_ptr>& tables, position start) {
+  auto work = std::make_shared<batch>();
+  work->tables = tables;
+  work->blocks.push_back(std::make_shared<block>());
+  for (std::uint16_t table = 0; table < tables.size(); ++table)
+    work->changes.push_back({.what = action::truncate, .table = table});
+  for (const auto& [name, value] : state.records)
+    work->records.push_back({name, std::nullopt});
+  work->reaches = checkpoint{start, start};
+  work->is_durable = true;
+  std::promise<result<write_report>> written;
+  target.submit(work, [&](auto report) { written.set_value(std::move(report)); });
+  auto report = written.get_future().get();
+  if (!report)
+    return tl::unexpected(report.error());
+  state.resume = work->reaches;
+  state.records.clear();
+  state.refetch.clear();
+  return {};
 }
 
 void setting_up::cancel() noexcept {
@@ -88,7 +111,6 @@ result<void> setting_up::open_sinks(life_setup& into) {
     auto& branch = into.branches.emplace_back();
     branch.name = config_->targets[target].name;
     branch.sink = std::move(sink);
-    branch.listed = state->refetch.size();
     states_.push_back(std::move(*state));
   }
   return {};
@@ -96,23 +118,29 @@ result<void> setting_up::open_sinks(life_setup& into) {
 
 result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
                                      const ready_source& source) {
-  const auto& state = states_[target];
+  auto& state = states_[target];
   std::vector<target_table_ptr> targets;
-  std::vector<engine::table_setup> tables;
   for (const auto& table : source.tables) {
     auto mapped = map_to_section(table.shape, config_->syncs[table.section]);
     if (!mapped)
       return tl::unexpected(mapped.error());
-    auto progress = engine::stored_progress(state, (*mapped)->name);
-    if (!progress)
-      return tl::unexpected(progress.error());
-    branch.shapes.push_back((*mapped)->source);
-    branch.progress.push_back(*progress);
-    targets.push_back(*mapped);
-    tables.push_back({*mapped, std::move(*progress)});
+    targets.push_back(std::move(*mapped));
   }
   if (auto prepared = branch.sink->prepare(targets); !prepared)
     return prepared;
+  if (fresh_)
+    if (auto emptied = begin_anew(*branch.sink, state, targets, source.start); !emptied)
+      return emptied;
+  std::vector<engine::table_setup> tables;
+  for (const auto& mapped : targets) {
+    auto progress = engine::stored_progress(state, mapped->name);
+    if (!progress)
+      return tl::unexpected(progress.error());
+    branch.shapes.push_back(mapped->source);
+    branch.progress.push_back(*progress);
+    tables.push_back({mapped, std::move(*progress)});
+  }
+  branch.listed = state.refetch.size();
 
   engine::start_point start;
   start.from = state.resume.value_or(checkpoint{source.start, source.start});

@@ -37,9 +37,10 @@ struct life_setup {
 /// the target tables ready, and builds the engines. Blocks; run it aside.
 class setting_up {
 public:
+  /// `fresh`: whatever the targets hold of this stream is emptied and loaded anew.
   setting_up(std::shared_ptr<const config::pipeline_config> config,
-             std::shared_ptr<pipeline_parts> parts)
-      : config_(std::move(config)), parts_(std::move(parts)) {}
+             std::shared_ptr<pipeline_parts> parts, bool fresh = false)
+      : config_(std::move(config)), parts_(std::move(parts)), fresh_(fresh) {}
 
   [[nodiscard]] result<std::shared_ptr<life_setup>> run();
 
@@ -53,12 +54,18 @@ private:
 
   std::shared_ptr<const config::pipeline_config> config_;
   std::shared_ptr<pipeline_parts> parts_;
+  bool fresh_;
   std::vector<sink_state> states_; ///< One a branch.
 
   std::mutex guard_;
   std::vector<std::shared_ptr<sinks::sink>> open_; ///< What cancel() has to reach.
   bool is_cancelled_ = false;
 };
+
+/// Empties the tables of a target and makes it forget what it knows of the stream, in one batch
+/// that moves its checkpoint to `start`. `state` becomes what is left. Blocks.
+[[nodiscard]] result<void> begin_anew(sinks::sink& target, sink_state& state,
+                                      const std::vector<target_table_ptr>& tables, position start);
 
 /// How a pipeline maps shapes to targets: the section that takes the table, or null.
 [[nodiscard]] result<target_table_ptr> map_shape(const config::pipeline_config& config,

@@ -9,7 +9,6 @@
 #include "actors/load_coordinator.hpp"
 #include "actors/reader_actor.hpp"
 #include "actors/sink_actor.hpp"
-#include "actors/source_actor.hpp"
 
 namespace cdc::supervision {
 
@@ -32,8 +31,10 @@ std::string flavor_of(const config::target_config& target) {
 /// Spawns the actors of one life, from the target to the source.
 class casting {
 public:
-  casting(caf::actor_system& in, life_setup& setup, const life_context& context)
-      : in_(in), setup_(setup), context_(context), label_(context.config->source.name) {}
+  casting(caf::actor_system& in, life_setup& setup, const life_context& context,
+          const source_spawner& spawner)
+      : in_(in), setup_(setup), context_(context), spawner_(spawner),
+        label_(context.config->source.name) {}
 
   troupe run() {
     const auto desk = reader("desk", false);
@@ -114,9 +115,8 @@ private:
     options.pipeline = label_;
     options.stats = source_stats;
     options.counts = context_.counts;
-    out_.source = enlist(caf::actor_cast<caf::actor>(in_.spawn<actors::log_reader>(
-                             std::move(setup_.log), out_.engines, desk, options)),
-                         "source", source_stats, false);
+    out_.source =
+        enlist(spawner_(in_, setup_, out_.engines, desk, options), "source", source_stats, false);
     auto stats = place(actor_kind::checkpoint, "checkpoint");
     out_.checkpoint = enlist(in_.spawn(actors::checkpoint_behavior, out_.engines, out_.source,
                                        actors::checkpoint_options{
@@ -157,14 +157,24 @@ private:
   caf::actor_system& in_;
   life_setup& setup_;
   const life_context& context_;
+  const source_spawner& spawner_;
   std::string label_;
   troupe out_;
 };
 
 } // namespace
 
-troupe spawn_life(caf::actor_system& in, life_setup& setup, const life_context& context) {
-  return casting{in, setup, context}.run();
+actors::source_actor spawn_log_reader(caf::actor_system& in, life_setup& setup,
+                                      const std::vector<actors::engine_actor>& engines,
+                                      const actors::reader_actor& catalogue,
+                                      const actors::source_options& options) {
+  return caf::actor_cast<caf::actor>(
+      in.spawn<actors::log_reader>(std::move(setup.log), engines, catalogue, options));
+}
+
+troupe spawn_life(caf::actor_system& in, life_setup& setup, const life_context& context,
+                  const source_spawner& spawn_source) {
+  return casting{in, setup, context, spawn_source}.run();
 }
 
 } // namespace cdc::supervision

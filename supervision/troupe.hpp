@@ -9,6 +9,7 @@
 
 #include "actors/board.hpp"
 #include "actors/interfaces.hpp"
+#include "actors/source_actor.hpp"
 #include "config/config.hpp"
 #include "supervision/set_up.hpp"
 
@@ -31,6 +32,15 @@ struct troupe {
   std::vector<std::function<void()>> sink_cancels;
 };
 
+/// Spawns what reads the log: a reader of this process, or the end of a link to another one.
+using source_spawner = std::function<actors::source_actor(
+    caf::actor_system&, life_setup&, const std::vector<actors::engine_actor>&,
+    const actors::reader_actor& catalogue, const actors::source_options&)>;
+[[nodiscard]] actors::source_actor
+spawn_log_reader(caf::actor_system& in, life_setup& setup,
+                 const std::vector<actors::engine_actor>& engines,
+                 const actors::reader_actor& catalogue, const actors::source_options& options);
+
 struct life_context {
   actors::incarnation life = 0;
   std::shared_ptr<const config::pipeline_config> config;
@@ -43,6 +53,7 @@ struct life_context {
 
 /// Spawns the actors of one life and lets them go. Takes the log out of `setup`.
 [[nodiscard]] troupe spawn_life(caf::actor_system& in, life_setup& setup,
-                                const life_context& context);
+                                const life_context& context,
+                                const source_spawner& spawn_source = spawn_log_reader);
 
 } // namespace cdc::supervision

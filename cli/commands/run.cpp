@@ -306,6 +306,7 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     pipeline.config = shared;
     pipeline.make_parts = pipeline_factory(shared);
     pipeline.once = options.once;
+    pipeline.fresh = options.fresh_slot_and_load;
   }
 
   caf::actor_system_config scheduling;

@@ -1,0 +1,92 @@
+"""The same actors in two processes: the source in one, engine and sink in the other."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from support.pipeline import PROGRAM, free_port, section
+
+NODE = os.environ.get("CDC_LINK_NODE") or str(pathlib.Path(PROGRAM).with_name("link_node"))
+ROWS = 20_000
+
+
+class Node:
+    """One of the two processes."""
+
+    def __init__(self, role, config, port, log):
+        self.words = [NODE, role, str(config), str(port)]
+        self.log = open(log, "ab")
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+class Writers:
+    """Changes rows of every kind until they are stopped."""
+
+    def __init__(self, database, seed):
+        self.database = database
+        self.stop = threading.Event()
+        self.threads = [threading.Thread(target=self.write, args=(seed + i,), daemon=True) for i in range(3)]
+
+    def write(self, seed):
+        choose = random.Random(seed)
+        with self.database.session() as session:
+            while not self.stop.is_set():
+                key = choose.randrange(ROWS)
+                session.run(choose.choice([
+                    f"UPDATE public.t SET n = n + 1 WHERE id = {key}",
+                    f"UPDATE public.t SET v = repeat('{key % 10}', 3000) WHERE id = {key}",
+                    f"DELETE FROM public.t WHERE id = {key}",
+                    f"INSERT INTO public.t VALUES ({key}, 0, 'again') ON CONFLICT (id) DO UPDATE SET n = -1",
+                    f"UPDATE public.t SET id = id + 1000000 WHERE id = {key}",
+                    f"UPDATE public.t SET n = n + 1 WHERE id BETWEEN {key} AND {key + 2000}",
+                ]))
+                time.sleep(0.002)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.mark.skipif(not os.path.exists(NODE), reason="link_node is not built")
+def test_either_process_may_be_killed_at_any_time(database, pipeline, tmp_path):
+    database.run("CREATE TABLE public.t (id bigint PRIMARY KEY, n int, v text)",
+                 f"INSERT INTO public.t SELECT i, 0, repeat('v', 50) FROM generate_series(1, {ROWS}) i", "ANALYZE")
+    run = pipeline(section("t", table="public.t"), source="load_chunk_rows = 2000\nreconnect_max = 100000\nreconnect_backoff_ms = 50")
+    port = free_port()
+    nodes = [Node(role, run.config, port, tmp_path / f"{role}.log") for role in ("source", "target")]
+    for node in nodes:
+        node.start()
+    choose = random.Random(int(os.environ.get("CDC_SEED", "1")))
+    try:
+        with Writers(database, 7):
+            for _ in range(20):
+                time.sleep(choose.uniform(0.2, 2.5))
+                node = choose.choice(nodes)
+                node.kill()
+                time.sleep(choose.uniform(0, 0.5))
+                node.start()
+        deadline = time.monotonic() + 120
+        while not run.equal("public.t"):
+            assert all(node.process.poll() is None for node in nodes), "a process ended by itself"
+            assert time.monotonic() < deadline, (tmp_path / "target.log").read_text()[-3000:]
+            time.sleep(0.2)
+    finally:
+        for node in nodes:
+            node.kill()
