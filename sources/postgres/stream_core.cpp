@@ -59,9 +59,12 @@ result<void> stream_core::on_keepalive(const frame& keepalive, clock::time_point
     feedback_.server_asks();
   if (auto good = check_range(keepalive.log_end); !good)
     return good;
-  // Inside a transaction it says how far the server has read, not how far it has sent.
-  if (open_)
+  // Inside a transaction it says how far the server has read, not how far it has sent: an answer
+  // that comes there is none.
+  if (open_) {
+    ask_again_ = answer_due_;
     return {};
+  }
   if (std::exchange(answer_due_, false))
     advance(std::max(keepalive.log_end, passed_));
   else
@@ -179,6 +182,8 @@ result<void> stream_core::on_commit(bytes message, clock::time_point now) {
   if (auto good = check_range(committed->end); !good)
     return good;
   auto ended = *std::exchange(open_, std::nullopt);
+  if (std::exchange(ask_again_, false))
+    feedback_.ask();
   if (!begin_sent_) {
     note_position(committed->end, now);
     return {};
@@ -187,7 +192,6 @@ result<void> stream_core::on_commit(bytes message, clock::time_point now) {
   out_.commit(ended);
   ends_in_advance_ = false;
   passed_ = std::max(passed_, ended.end);
-  answer_due_ = false;
   return {};
 }
 

@@ -102,6 +102,7 @@ private:
   clock::time_point advanced_at_;
   bool ends_in_advance_ = false; ///< The block's last event is one, and may be replaced.
   bool answer_due_ = false;      ///< A position was asked for.
+  bool ask_again_ = false;       ///< Once the transaction is over.
   std::uint32_t held_ = 0;       ///< The relation that feed() waits for, or 0.
 };
 

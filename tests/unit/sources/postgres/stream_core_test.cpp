@@ -375,6 +375,35 @@ TEST_F(stream_core_test, answers_a_question_for_the_position_at_once_even_with_t
   EXPECT_TRUE(core.empty());
 }
 
+TEST_F(stream_core_test, asks_again_when_the_answer_came_inside_a_transaction) {
+  know_tables();
+  core.ask_for_position();
+  ASSERT_TRUE(core.tick(now, true).value()->wants_reply);
+  feed({framed(tests::begin(100, 731)), tests::keepalive(300), framed(tests::insert(7, {"1", "a"})),
+        framed(tests::commit(100, 108))});
+  ASSERT_TRUE(core.tick(now, true).value());
+  (void)taken();
+  feed({tests::keepalive(300)});
+  EXPECT_EQ(taken(), text_lines{"advance 300"});
+}
+
+TEST_F(stream_core_test, does_not_take_a_commit_for_the_answer) {
+  know_tables();
+  core.ask_for_position();
+  ASSERT_TRUE(core.tick(now, true).value()->wants_reply);
+  feed({framed(tests::begin(100, 731)), framed(tests::insert(7, {"1", "a"})),
+        framed(tests::commit(100, 108))});
+  EXPECT_FALSE(core.tick(now, true).value());
+  (void)taken();
+  feed({tests::keepalive(108)});
+  EXPECT_EQ(taken(), text_lines{"advance 108"});
+}
+
+TEST_F(stream_core_test, takes_no_position_from_a_message_that_belongs_to_a_transaction) {
+  feed({framed(tests::logical_message(true, 70, "cdc", ""))});
+  EXPECT_TRUE(core.empty());
+}
+
 TEST_F(stream_core_test, reports_only_what_was_confirmed) {
   feed({tests::keepalive(300)});
   (void)taken();
