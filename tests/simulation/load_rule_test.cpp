@@ -24,7 +24,7 @@ void meet_what_is_rare(const std::vector<outcome>& lived, bool has_keys) {
   };
   met("a crash", [](const auto& all) { return all.crashes; });
   met("a power cut at the target", [](const auto& all) { return all.power_cuts; });
-  met("a late batch of a dead session", [](const auto& all) { return all.fenced; });
+  met("a late write of a dead process", [](const auto& all) { return all.late; });
   met("a transaction in pieces", [](const auto& all) { return all.pieces; });
   met("a reader lost", [](const auto& all) { return all.load.lost; });
   met("a snapshot refused", [](const auto& all) { return all.load.refused; });
@@ -65,6 +65,10 @@ TEST(load_rule, loses_nothing_of_tables_without_a_key) {
 
 TEST(load_rule, loses_nothing_while_commits_stay_hidden_and_keys_move) {
   lose_nothing({.keyless = false, .is_hidden_often = true, .moves_often = true}, 20'000);
+}
+
+TEST(load_rule, loses_nothing_at_a_target_of_documents) {
+  lose_nothing({.keyless = false, .document = true, .by_hand = false}, 20'000);
 }
 
 } // namespace

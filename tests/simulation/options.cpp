@@ -72,6 +72,7 @@ setting draw(dice& from, const tilt& wanted) {
   world.wraps = from.one_in(4);
   world.plans_late = from.one_in(3);
   world.starts_early = from.one_in(4);
+  world.is_document = wanted.document;
   world.is_relaxed = from.one_in(3);
   world.batch_changes = static_cast<std::uint16_t>(from.one_in(2) ? 1 + from.below(4) : 1000);
   const auto is_small = wanted.overflow && (wanted.overflows_often || from.one_in(5));

@@ -62,8 +62,9 @@ struct options {
   bool wraps = false;      ///< Transaction numbers pass 2^32 on the way.
   bool plans_late = false; ///< A table is planned only when its wave opens.
   bool starts_early =
-      false;               ///< The stream is resumed at what was confirmed, not at the checkpoint.
-  bool is_relaxed = false; ///< The target's commits survive a power cut only when asked to.
+      false;                ///< The stream is resumed at what was confirmed, not at the checkpoint.
+  bool is_document = false; ///< The target compares versions and knows no transactions.
+  bool is_relaxed = false;  ///< The target's commits survive a power cut only when asked to.
   std::uint16_t batch_changes = 1000;
   std::uint32_t map_bytes = 1 << 20;
   std::uint8_t blocks = 16; ///< Window of the stream, and of the load.
@@ -84,6 +85,7 @@ struct tilt {
   bool keyed = true;
   bool paged = true;
   bool keyless = true;
+  bool document = false; ///< A document target; no tables without a key then.
   bool crashes = true;
   bool truncates = true;
   bool overflow = true;

@@ -2,10 +2,10 @@
 // be found that goes wrong. Each part is looked for where it matters; how long that takes at most
 // is part of the test. CDC_TELL=1 tells the histories.
 //
-// Of what load-rule.md says is not needed for the result, nothing is a switch: a copied row is always
-// merged whole with the cells of the stream (liveness_test.cpp: a busy row is not starved by that), one
-// that the stream has overtaken is always dropped, a listed row waits for the mark, and versions and E
-// are one kind of position.
+// Of what load-rule.md says is not needed for the result, nothing is a switch: a copied row is
+// always merged whole with the cells of the stream (liveness_test.cpp: a busy row is not starved by
+// that), one that the stream has overtaken is always dropped, a listed row waits for the mark, and
+// versions and E are one kind of position.
 #include <iostream>
 
 #include <gtest/gtest.h>
@@ -33,6 +33,11 @@ constexpr tilt emptying{
     .keyless = false, .by_hand = false, .truncates_often = true, .lags_often = true};
 constexpr tilt overflowing{
     .keyless = false, .by_hand = false, .is_hidden_often = true, .overflows_often = true};
+constexpr tilt documents{.keyless = false,
+                         .document = true,
+                         .by_hand = false,
+                         .is_hidden_often = true,
+                         .moves_often = true};
 constexpr tilt keyless_only{.keyed = false, .paged = false};
 
 using rule = engine::rule_switches;
@@ -61,6 +66,10 @@ constexpr part parts[] = {
      &rule::opaque_ranges_are_whole_table,
      {.keyed = false, .keyless = false, .by_hand = false}},
     {"merged_version_is_highest", &rule::merged_version_is_highest, with_keys},
+    {"merged_version_is_highest_at_documents", &rule::merged_version_is_highest, documents},
+    {"entry_waits_for_proof_at_documents", &rule::entry_waits_for_proof, documents},
+    {"rows_wait_for_log_end_at_documents", &rule::rows_wait_for_log_end, documents},
+    {"list_before_progress_at_documents", &rule::list_before_progress, documents},
     {"keyless_gate", &rule::keyless_gate, keyless_only},
     {"keyless_pause", &rule::keyless_pause, keyless_only},
     {"keyless_by_membership", &rule::keyless_by_membership, keyless_only},

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "messages/batch.hpp"
 #include "tests/simulation/options.hpp"
@@ -13,78 +15,101 @@
 
 namespace cdc::simulation {
 
-/// All that a table target holds, rows and our own state beside them.
+using flags = std::array<std::array<bool, keys_max>, tables_max>;
+
+/// All that a target holds, rows and our own state beside them.
 struct target_state {
   contents rows{};
-  std::array<std::array<bool, keys_max>, tables_max> listed{};
-  std::array<std::array<bool, keys_max>, tables_max> removed_by_hand{};
-  /// What a target with versions would have stored with each key.
+  flags listed{};
+  flags removed_by_hand{};
+  /// What a target with versions stores with each key.
   std::array<std::array<std::uint64_t, keys_max>, tables_max> version{};
   std::map<std::string, std::string> records;
   std::optional<checkpoint> reached;
-  std::uint64_t not_found = 0; ///< Erases of keyless tables that found no row.
 };
 
-/// A transactional table target: every batch in one transaction with its checkpoint, by the load
-/// rule's TABLE TARGET. Rows that a target transaction still holds open are seen by nobody.
+/// A sink and what it writes to. The sink's half dies with the process, the target's half does not.
+/// Batches are taken in order, two at most; what happens to them happens in steps.
 class target {
 public:
   target(const options& world, story& told) : world_(world), story_(told) {}
+  virtual ~target() = default;
 
-  /// Raises the epoch, rolls back what is open, and says what a start needs.
-  [[nodiscard]] sink_state open();
+  /// A new life begins: raises the epoch, says what a start needs.
+  [[nodiscard]] virtual sink_state open() = 0;
+  void submit(batch_ptr work);
+  /// One step of what is to be done; false: nothing is.
+  virtual bool work(std::uint8_t which) = 0;
+  /// The next answer; none: nothing was completed.
+  [[nodiscard]] std::optional<write_report> take_answer();
+  [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
 
-  /// Whose batches are taken: the epoch and the checkpoint this session last saw.
-  struct session {
-    std::uint64_t epoch = 0;
-    std::optional<checkpoint> reached;
-  };
+  /// The process dies. What it sent may still be on its way: `which` of it, bit by bit.
+  void lose_process(std::uint8_t which);
+  /// Something of a dead process arrives; false: nothing is on its way.
+  virtual bool receive_late(std::uint8_t which) = 0;
+  /// What was not durable is gone, right after the process was.
+  virtual void lose_power() = 0;
+  /// A person deletes a row; false: it is not there.
+  virtual bool remove_by_hand(std::size_t table, std::size_t key) = 0;
 
-  /// Writes a batch. None: a newer session has begun, and nothing was written.
-  [[nodiscard]] std::optional<write_report> apply(const batch& work, session& by);
-
-  void roll_back();  ///< The session's connection is gone.
-  void lose_power(); ///< What was not durable is gone too.
-  /// A person deletes a row.
-  bool remove_by_hand(std::size_t table, std::size_t key);
-
-  [[nodiscard]] const target_state& state() const { return committed_; }
-  [[nodiscard]] bool is_inside() const { return is_open_; }
-  [[nodiscard]] std::optional<checkpoint> durable() const { return durable_.reached; }
+  /// A transaction is open: what was written last is not to be seen yet.
+  [[nodiscard]] virtual bool is_inside() const = 0;
+  /// Whether finished rows are those of the source as of the checkpoint, not only in the end.
+  [[nodiscard]] virtual bool keeps_to_checkpoint() const = 0;
+  [[nodiscard]] virtual const target_state& state() const = 0;
+  /// The checkpoint that a power cut would leave.
+  [[nodiscard]] virtual std::optional<checkpoint> durable() const = 0;
   /// What a batch asked for that no target can do; empty: nothing.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
-  [[nodiscard]] std::uint64_t merges() const { return merges_; }
 
-private:
+protected:
+  virtual void on_process_lost(std::uint8_t which) = 0;
+
+  /// A row as a change carries it: which of a, b, c, and their values (keyless: v and w).
   struct image {
     std::size_t key = 0;
     unsigned present = 0;
     std::array<int, values> value{};
   };
+  /// A change as a sink reads it.
+  struct row_write {
+    action what = action::upsert;
+    std::size_t table = 0;
+    image old;
+    image made;
+    bool keep_if_missing = false;
+    std::uint64_t number = 0;
+    std::uint64_t version = 0;
+  };
 
-  void apply(const batch& work, const change& what, write_report& into);
-  void apply_keyed(const batch& work, const change& what, std::size_t table, write_report& into);
-  void apply_keyless(const batch& work, const change& what, std::size_t table, write_report& into);
-  void put(std::size_t table, const image& what, std::uint64_t version);
-  void remove(std::size_t table, std::size_t key, std::uint64_t version);
-  void overlay(row& onto, const image& what);
-  void answer(const change& what, std::size_t table, std::size_t key, bool found,
-              write_report& into);
-  void set_version(std::size_t table, std::size_t key, std::uint64_t version);
-  [[nodiscard]] image read(const batch& work, const change& what, std::uint32_t first);
-  void commit(const batch& work, session& by, write_report& into);
+  [[nodiscard]] row_write read(const batch& work, const change& what);
+  static void overlay(row& onto, const image& what);
+  /// Writes the records and the list of a batch, and its checkpoint.
+  void write_state(const batch& work, target_state& to);
+  [[nodiscard]] static sink_state describe(const target_state& from, std::uint64_t epoch,
+                                           std::size_t tables);
+  void tell(const batch& work, const target_state& after);
+
   template <class... Args>
-  void complain(fmt::format_string<Args...> format, Args&&... args);
+  void complain(fmt::format_string<Args...> format, Args&&... args) {
+    if (complaint_.empty())
+      complaint_ = "target: " + fmt::format(format, std::forward<Args>(args)...);
+  }
 
   const options& world_;
   story& story_;
-  target_state committed_;
-  target_state open_;
-  target_state durable_;
-  bool is_open_ = false;
-  std::uint64_t epoch_ = 0;
+  std::deque<batch_ptr> sent_;
+  std::deque<write_report> answers_;
+
+private:
+  [[nodiscard]] image read_image(const batch& work, const change& what, std::uint32_t first);
+  void tell(const row_write& made, bool is_copy);
+
+  std::size_t outstanding_ = 0;
   std::string complaint_;
-  std::uint64_t merges_ = 0;
 };
+
+[[nodiscard]] std::string_view name_of(action what);
 
 } // namespace cdc::simulation

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "messages/load.hpp"
+#include "tests/simulation/document_target.hpp"
 #include "tests/simulation/shapes.hpp"
+#include "tests/simulation/table_target.hpp"
 
 namespace cdc::simulation {
 
@@ -24,7 +26,11 @@ std::uint64_t bits(const source::arguments& from) {
 } // namespace
 
 world::world(const options& how, const engine::rule_switches& rule, story& told)
-    : options_(how), rule_(rule), story_(told), source_(options_, told), target_(options_, told) {
+    : options_(how), rule_(rule), story_(told), source_(options_, told) {
+  if (options_.is_document)
+    target_ = std::make_unique<document_target>(options_, told);
+  else
+    target_ = std::make_unique<table_target>(options_, told);
   if (!story_.told())
     return;
   for (std::size_t table = 0; table < options_.tables; ++table) {
@@ -75,7 +81,7 @@ engine::start_point world::start_point(const sink_state& state,
 }
 
 void world::start() {
-  const auto state = target_.open();
+  const auto state = target_->open();
   if (!state.resume)
     slot_ = source_.log_end();
   std::vector<engine::table_setup> setups;
@@ -107,27 +113,20 @@ void world::start() {
   life_ = std::make_unique<life>(engine::engine{how, std::move(setups), state, begin, rule_},
                                  log_reader{source_, from, shared_pool()});
   life_->from = begin.from.resume;
-  life_->session = {state.epoch, state.resume};
   life_->stream_window = credit_window{how.window};
   life_->load = std::make_unique<coordinator>(options_, story_, source_, life_->engine,
                                               std::move(tables), std::move(shapes), shared_pool());
 }
 
-void world::crash(bool last_write_lands, bool power_is_lost) {
-  if (last_write_lands)
-    apply();
+void world::crash(std::uint8_t last_writes, bool power_is_lost) {
   story_.say("CRASH{}", power_is_lost ? ", and the target loses its power" : "");
   ++tally_.crashes;
   tally_.power_cuts += power_is_lost;
   tally_ = counts();
-  for (const auto& each : life_->sent)
-    dead_.push_back({life_->session, each});
-  if (dead_.size() > 4)
-    dead_.erase(dead_.begin(), dead_.end() - 4);
   life_.reset();
-  target_.roll_back();
+  target_->lose_process(last_writes);
   if (power_is_lost)
-    target_.lose_power();
+    target_->lose_power();
   start();
 }
 
@@ -154,6 +153,8 @@ bool world::take(const step& next) {
     settle(next.how[10] % 4 != 0 && life_->log.is_empty(), next.how[11] % 2 == 0);
     check_positions();
   }
+  if (!target_->complaint().empty())
+    fail("{}", target_->complaint());
   return true;
 }
 
@@ -210,7 +211,7 @@ bool world::happen(const step& next) {
     case happening::prove:
       return load.prove();
     case happening::apply:
-      return apply();
+      return work(how[0]);
     case happening::report:
       return report();
     case happening::late:
@@ -221,15 +222,17 @@ bool world::happen(const step& next) {
     case happening::confirm:
       return confirm();
     case happening::crash:
-      crash(how[0] % 4 == 0, false);
+      if (how[1] % 4 == 0)
+        work(how[2]);
+      crash(how[0], false);
       return true;
     case happening::power:
-      crash(how[0] % 4 == 0, true);
+      crash(how[0], true);
       return true;
     case happening::hand_delete: {
       const auto table = how[0] % options_.tables;
       return has_key(options_.kinds[table]) &&
-             target_.remove_by_hand(table, how[1] % options_.keys);
+             target_->remove_by_hand(table, how[1] % options_.keys);
     }
     default:
       return false;
@@ -261,43 +264,27 @@ bool world::advance() {
   return true;
 }
 
-bool world::apply() {
-  if (life_->sent.empty())
+bool world::work(std::uint8_t which) {
+  if (!target_->work(which))
     return false;
-  const auto work = std::move(life_->sent.front());
-  life_->sent.pop_front();
-  auto written = target_.apply(*work, life_->session);
-  if (!written) {
-    fail("the target refuses a batch of the session that lives");
-    return true;
-  }
-  life_->answers.push_back(std::move(*written));
-  if (!target_.is_inside())
+  if (!target_->is_inside() && target_->keeps_to_checkpoint())
     check_rows();
-  if (!target_.complaint().empty())
-    fail("{}", target_.complaint());
   return true;
 }
 
 bool world::report() {
-  if (life_->answers.empty())
+  const auto heard = target_->take_answer();
+  if (!heard)
     return false;
-  const auto heard = std::move(life_->answers.front());
-  life_->answers.pop_front();
-  story_.say("engine: hears of batch {}", heard.batch);
-  accept(life_->engine.completed(heard));
+  story_.say("engine: hears of batch {}", heard->batch);
+  accept(life_->engine.completed(*heard));
   return true;
 }
 
 bool world::late(std::uint8_t which) {
-  if (dead_.empty() || target_.is_inside())
+  if (!target_->receive_late(which))
     return false;
-  const auto at = dead_.begin() + which % static_cast<std::ptrdiff_t>(dead_.size());
-  auto [session, work] = std::move(*at);
-  dead_.erase(at);
-  if (target_.apply(*work, session))
-    fail("the target takes a batch of a dead session");
-  ++tally_.fenced;
+  ++tally_.late;
   return true;
 }
 
@@ -307,7 +294,7 @@ bool world::confirm() {
     return false;
   slot_ = durable;
   story_.say("source: is told that {} is durable", durable.token);
-  if (!target_.durable() || target_.durable()->resume < slot_)
+  if (!target_->durable() || target_->durable()->resume < slot_)
     fail("the source is told {}, the target would keep less through a power cut", slot_.token);
   return true;
 }
@@ -320,7 +307,7 @@ void world::settle(bool source_is_empty, bool provides) {
     auto next = made.next_batch(source_is_empty);
     if (!accept(next) || *next == nullptr)
       break;
-    if (life_->sent.size() + life_->answers.size() >= 2)
+    if (target_->outstanding() >= 2)
       return fail("a third batch leaves while two are out");
     if (story_.told())
       story_.say(
@@ -328,7 +315,7 @@ void world::settle(bool source_is_empty, bool provides) {
           (*next)->ends_transaction ? "" : ", a piece", (*next)->is_durable ? ", durable" : "",
           (*next)->reaches ? fmt::format(", reaches {}", (*next)->reaches->resume.token) : "");
     tally_.pieces += !(*next)->ends_transaction;
-    life_->sent.push_back(std::move(*next));
+    target_->submit(std::move(*next));
   }
   for (const auto& each : made.take_news())
     life_->load->on(each);
@@ -364,7 +351,7 @@ void world::check_positions() {
 }
 
 void world::check_rows() {
-  const auto& state = target_.state();
+  const auto& state = target_->state();
   if (!state.reached)
     return;
   const auto& wanted = source_.rows_at(state.reached->resume);
@@ -373,7 +360,7 @@ void world::check_rows() {
 }
 
 void world::check_table(std::size_t table, const contents& wanted) {
-  const auto& state = target_.state();
+  const auto& state = target_->state();
   const auto stored = state.records.find(engine::progress_record(table_name(table)));
   if (stored == state.records.end())
     return;
@@ -432,13 +419,15 @@ void world::push_all() {
       return fail("does not end");
     settle(life_->log.is_empty(), true);
     check_positions();
+    if (!target_->complaint().empty())
+      fail("{}", target_->complaint());
   }
 }
 
 // The order matters to nobody: whatever can be done is done.
 bool world::push_one() {
   auto& load = *life_->load;
-  if (stream(3) || apply() || report() || load.hand_over(0) || load.answer_listed(0) ||
+  if (stream(3) || work(0) || report() || load.hand_over(0) || load.answer_listed(0) ||
       load.prove())
     return true;
   if (load.read(0, 2, true) || load.take_snapshot(0, 0) || load.read_listed(0, 0) ||
@@ -453,9 +442,9 @@ void world::check_end() {
   if (!wrong_.empty())
     return;
   const auto& made = life_->engine;
-  const auto& state = target_.state();
+  const auto& state = target_->state();
   if (!life_->log.is_empty() || !life_->load->finished() || !made.load_finished() ||
-      made.outstanding() > 0 || made.listed() > 0 || target_.is_inside())
+      made.outstanding() > 0 || made.listed() > 0 || target_->is_inside())
     return fail("does not end: {} entries, {} listed, {} batches out{}{}{}", made.entries(),
                 made.listed(), made.outstanding(), life_->log.is_empty() ? "" : ", log left",
                 life_->load->finished() ? "" : ", load left",

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +47,7 @@ public:
   struct tally {
     std::uint32_t crashes = 0;
     std::uint32_t power_cuts = 0;
-    std::uint32_t fenced = 0;
+    std::uint32_t late = 0;   ///< Something of a dead process arrived.
     std::uint32_t pieces = 0; ///< Batches that left a transaction open.
     std::uint32_t merged = 0;
     std::uint32_t superseded = 0;
@@ -63,28 +62,21 @@ private:
     engine::engine engine;
     log_reader log;
     std::unique_ptr<coordinator> load;
-    target::session session;
     position from; ///< Where the engine began.
     credit_window stream_window{{1, 1}};
-    std::deque<batch_ptr> sent;       ///< At the target, not written yet.
-    std::deque<write_report> answers; ///< Written, not heard of yet.
     position written;
     position acknowledged;
-  };
-  struct dead_batch {
-    target::session session;
-    batch_ptr work;
   };
 
   bool happen(const step& next);
   void start();
   bool stream(std::size_t rows);
   bool advance();
-  bool apply();
+  bool work(std::uint8_t which);
   bool report();
   bool late(std::uint8_t which);
   bool confirm();
-  void crash(bool last_write_lands, bool power_is_lost);
+  void crash(std::uint8_t last_writes, bool power_is_lost);
   [[nodiscard]] engine::start_point start_point(const sink_state& state,
                                                 const std::vector<engine::table_setup>& tables);
 
@@ -107,9 +99,8 @@ private:
   engine::rule_switches rule_;
   story& story_;
   source source_;
-  target target_;
+  std::unique_ptr<target> target_;
   std::unique_ptr<life> life_;
-  std::vector<dead_batch> dead_;
   position slot_; ///< Where the log may be read from: what was confirmed last.
   std::array<std::pair<std::string, table_progress>, tables_max> progress_; ///< As last parsed.
   std::string wrong_;
