@@ -114,7 +114,7 @@ void batcher::adopt(target_ref& target) {
   if (known != tables.end())
     return;
   tables.push_back(target.table);
-  open_.tables.push_back(target.number);
+  open_.routes.push_back(target.of);
 }
 
 std::uint32_t batcher::adopt(const block_ptr& source) {
@@ -208,7 +208,7 @@ void batcher::move_tail(outgoing& from) {
   const auto& old = *from.work;
   open_.work->changes.reserve(changes_max_);
   open_.work->tables = old.tables;
-  open_.tables = from.tables;
+  open_.routes = from.routes;
   std::vector<std::uint32_t> places(old.blocks.size(), change::none);
   for (auto& each : open_.work->changes) {
     auto& place = places[each.block];

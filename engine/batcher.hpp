@@ -11,11 +11,13 @@
 
 namespace cdc::engine {
 
+struct route;
+
 /// A target as changes name it, with its place in the batch that is being filled.
 struct target_ref {
   target_table_ptr table;
-  std::uint16_t number = 0; ///< Of the engine's tables.
-  std::uint64_t batch = 0;  ///< Whose tables `at` indexes.
+  route* of = nullptr;     ///< Whose target it is.
+  std::uint64_t batch = 0; ///< Whose tables `at` indexes.
   std::uint16_t at = 0;
 };
 
@@ -39,7 +41,7 @@ struct lease {
 /// A batch that is ready to leave, or at the sink, with what the engine remembers of it.
 struct outgoing {
   std::shared_ptr<batch> work;
-  std::vector<std::uint16_t> tables; ///< The engine's number of each of the batch's tables.
+  std::vector<route*> routes; ///< Of each of the batch's tables.
   std::vector<lease> leases;
   row_counts rows;
   std::uint64_t upto = 0; ///< The highest number that is acknowledged with it.

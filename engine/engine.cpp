@@ -14,24 +14,21 @@ namespace {
 constexpr std::string_view progress_prefix = "progress/";
 
 // A map of so many entries is swept at every acknowledgement: it costs less than a batch.
-constexpr std::size_t swept_always_max = 4096;
+constexpr std::size_t swept_always_max = 1024;
 
 bool all_are_finished(std::span<const table_setup> tables) {
   return std::ranges::all_of(
       tables, [](const table_setup& each) { return each.progress && each.progress->finished(); });
 }
 
-const change* change_of(const batch& work, std::uint64_t number) {
-  const auto found = std::ranges::lower_bound(work.changes, number, {}, &change::number);
-  return found != work.changes.end() && found->number == number ? &*found : nullptr;
-}
-
-/// The key columns of a target in its source's shape, in key order.
-std::vector<std::uint16_t> source_key(const target_table& of) {
-  std::vector<std::uint16_t> out;
-  for (const auto at : of.key)
-    out.push_back(of.columns[at].source.value_or(0));
-  return out;
+/// The change with this number, looked for from `from` on: answers come in the order of the changes.
+const change* change_of(const batch& work, std::size_t& from, std::uint64_t number) {
+  if (from < work.changes.size() && work.changes[from].number > number)
+    from = 0;
+  while (from < work.changes.size() && work.changes[from].number < number)
+    ++from;
+  const auto is_there = from < work.changes.size() && work.changes[from].number == number;
+  return is_there ? &work.changes[from] : nullptr;
 }
 
 } // namespace
@@ -79,7 +76,7 @@ void engine::state::restore(std::vector<table_setup> tables, const sink_state& a
   for (auto& each : tables) {
     auto& made = *tables_.emplace_back(std::make_unique<tracked_table>(
         static_cast<std::uint16_t>(tables_.size()), each.target, rule_));
-    routes_.add(each.target->source, each.target, &made, made.number);
+    routes_.add(each.target->source, each.target, &made);
     if (!each.progress)
       continue;
     made.ranges.plan(*each.target->source, std::move(each.progress->plan), each.progress->done);
@@ -221,21 +218,23 @@ result<void> engine::state::completed(const write_report& report) {
 }
 
 void engine::state::take_answers(const outgoing& done, const write_report& report) {
+  if (report.answers.empty())
+    return;
   std::string key;
+  std::size_t at = 0;
   for (const auto& each : report.answers) {
-    const auto* what = change_of(*done.work, each.number);
+    const auto* what = change_of(*done.work, at, each.number);
     if (what == nullptr || what->after == change::none)
       continue;
-    const auto& target = *done.work->tables[what->table];
+    const auto& to = *done.routes[what->table];
     const auto& rows = *done.work->blocks[what->block];
-    encode_key(rows, rows.image(what->after, *target.source), source_key(target), key);
-    auto& table = *tables_[done.tables[what->table]];
+    encode_key(rows, std::span{rows.cells}.subspan(what->after, to.columns), to.key, key);
     if (each.found)
-      load_.found(table, key, each.number);
+      load_.found(*to.table, key, each.number);
     else
-      load_.missing(table, key, each.number);
-    refetches_are_due_ = true;
+      load_.missing(*to.table, key, each.number);
   }
+  refetches_are_due_ = true;
 }
 
 void engine::state::count(const outgoing& done) {
@@ -246,7 +245,8 @@ void engine::state::count(const outgoing& done) {
 
 void engine::state::take_refusals(const outgoing& done, const write_report& report) {
   for (const auto& each : report.refused) {
-    const auto* what = change_of(*done.work, each.number);
+    std::size_t at = 0;
+    const auto* what = change_of(*done.work, at, each.number);
     if (what == nullptr)
       continue;
     auto& rows = what->is_copy ? copied_ : streamed_;
@@ -294,7 +294,10 @@ void engine::state::sweep(bool is_due) {
       each->settle();
       continue;
     }
-    if (is_due || entries <= std::max(swept_always_max, 2 * each->swept_to))
+    // After the load an entry waits for its acknowledgement only.
+    const auto is_cheap =
+        entries <= swept_always_max || entries >= 2 * each->swept_to || !each->ranges.any_left();
+    if (is_due || is_cheap)
       load_.sweep(*each, acknowledged_number_);
   }
 }

@@ -9,15 +9,11 @@ namespace cdc::engine {
 
 namespace {
 
+constexpr std::size_t slots_kept_max = 8192;
+
 std::uint32_t hash_of(std::string_view key) noexcept {
   const auto wide = std::uint64_t{std::hash<std::string_view>{}(key)};
   return static_cast<std::uint32_t>(wide ^ wide >> 32);
-}
-
-std::size_t bytes_of(const supplied_cells* cells) noexcept {
-  return cells == nullptr
-             ? 0
-             : sizeof(supplied_cells) + cells->cells.size() * sizeof(cell) + cells->bytes.size();
 }
 
 } // namespace
@@ -64,15 +60,22 @@ entry& entry_map::add(std::string_view key) {
 void entry_map::remove(entry& gone) noexcept {
   if (gone.state == entry_state::none)
     return;
-  set_cells(gone, nullptr);
+  set_cells(gone, {});
   gone.state = entry_state::none;
   --size_;
 }
 
 void entry_map::clear() {
-  std::vector<std::uint32_t>{}.swap(slots_);
-  std::vector<entry>{}.swap(entries_);
-  std::string{}.swap(keys_);
+  // A few entries come and go with every batch: what they need is kept. A large map is given back.
+  if (slots_.size() > slots_kept_max) {
+    std::vector<std::uint32_t>{}.swap(slots_);
+    std::vector<entry>{}.swap(entries_);
+    std::string{}.swap(keys_);
+  } else {
+    std::ranges::fill(slots_, free);
+    entries_.clear();
+    keys_.clear();
+  }
   size_ = 0;
   cells_bytes_ = 0;
 }
@@ -95,9 +98,9 @@ std::uint32_t* entry_map::slot_of(std::string_view key, std::uint32_t hash) noex
   }
 }
 
-void entry_map::set_cells(entry& of, std::unique_ptr<supplied_cells> cells) noexcept {
-  cells_bytes_ += bytes_of(cells.get());
-  cells_bytes_ -= bytes_of(of.cells.get());
+void entry_map::set_cells(entry& of, supplied_cells cells) noexcept {
+  cells_bytes_ += cells.bytes();
+  cells_bytes_ -= of.cells.bytes();
   of.cells = std::move(cells);
 }
 

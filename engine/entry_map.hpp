@@ -2,33 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "messages/block.hpp"
+#include "engine/supplied_cells.hpp"
 
 namespace cdc::engine {
-
-struct route;
 
 enum class entry_state : std::uint8_t {
   none,    ///< Not an entry.
   whole,   ///< The target has the row as the stream left it.
   gone,    ///< The target lacks it as the stream does.
   partial, ///< The target may lack the row; `cells` is all that the stream supplied since `first`.
-};
-
-/// The cells that one or more incomplete changes supplied; the others are absent.
-struct supplied_cells {
-  route* shape = nullptr;
-  std::vector<cell> cells; ///< One for each column of the shape; they index `bytes`.
-  std::string bytes;
-
-  [[nodiscard]] std::string_view text(cell at) const noexcept {
-    return std::string_view{bytes}.substr(at.offset, at.size);
-  }
 };
 
 /// What the load rule remembers of one key.
@@ -46,7 +32,7 @@ struct entry {
   std::uint64_t number = 0; ///< Of its last change.
   std::uint64_t asked = 0;  ///< Partial: answers to earlier changes do not concern it.
   std::uint64_t version = 0;
-  std::unique_ptr<supplied_cells> cells;
+  supplied_cells cells; ///< Partial: all that was supplied since `first`.
 
   void become(entry_state now, std::uint32_t xid, std::uint64_t change_number) noexcept;
 };
@@ -86,7 +72,7 @@ public:
   [[nodiscard]] std::size_t bytes() const noexcept;
 
   /// Gives an entry other cells, or none.
-  void set_cells(entry& of, std::unique_ptr<supplied_cells> cells) noexcept;
+  void set_cells(entry& of, supplied_cells cells) noexcept;
 
 private:
   [[nodiscard]] std::uint32_t* slot_of(std::string_view key, std::uint32_t hash) noexcept;

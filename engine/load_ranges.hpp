@@ -61,6 +61,7 @@ public:
   [[nodiscard]] bool is_left(std::uint32_t range) const;
   /// closed(k): nothing of the load will bring the row any more.
   [[nodiscard]] bool is_closed(std::uint32_t range) const;
+  [[nodiscard]] bool all_closed() const noexcept { return !each_.empty() && marked_ == size(); }
   /// What the ranges say to an entry's leaving.
   [[nodiscard]] bool let_go(std::uint32_t range, entry_state state, std::uint32_t last,
                             const gate& proofs) const;

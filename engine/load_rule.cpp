@@ -112,7 +112,7 @@ void load_rule::missing(tracked_table& table, std::string_view key, std::uint64_
     // row must have seen it to be of use.
     known->become(entry_state::partial, known->last, known->number);
     known->is_born = true;
-    table.entries.set_cells(*known, std::make_unique<supplied_cells>());
+    table.entries.set_cells(*known, {});
   } else if (known->state != entry_state::partial || number < known->asked) {
     return;
   }
@@ -148,18 +148,15 @@ copy_fate load_rule::merge(route& to, std::uint32_t row, entry& with) {
   auto& table = *to.table;
   const auto version = rule_.merged_version_is_highest ? std::max(out_.copy_version(), with.version)
                                                        : out_.copy_version();
-  static const supplied_cells none_supplied{};
-  const auto& cells = with.cells && with.cells->shape != nullptr ? *with.cells : none_supplied;
-  if (cells.shape == nullptr) {
+  const auto& cells = with.cells;
+  if (cells.empty()) {
     out_.push_copy(action::upsert, to.to, change::none, row, version);
   } else {
-    auto& own = out_.own_block();
-    const auto first = append_merged(own, out_.current(), row, to, cells);
+    const auto first = append_merged(out_.own_block(), out_.current(), row, to, cells);
     out_.push_own_copy(action::upsert, to.to, change::none, first, version);
     if (has_later_columns(cells, *to.shape)) {
-      auto& again = out_.own_block();
-      const auto rest = append_later_columns(again, cells, *to.shape);
-      out_.push_own_copy(action::partial, cells.shape->to, change::none, rest, version);
+      const auto rest = append_later_columns(out_.own_block(), cells, *to.shape);
+      out_.push_own_copy(action::partial, cells.shape().to, change::none, rest, version);
     }
   }
   set_whole(table, with, out_.last_number());
@@ -220,7 +217,7 @@ void load_rule::settle(tracked_table& table, std::string_view key, entry_state s
     known->range = range;
     table.is_quiet = false;
   }
-  table.entries.set_cells(*known, nullptr);
+  table.entries.set_cells(*known, {});
   known->become(state, out_.xid(), out_.last_number());
 }
 
@@ -234,15 +231,15 @@ entry& load_rule::begin_partial(tracked_table& table, std::string_view key, bool
   out.range = table.ranges.range_of(key);
   out.become(entry_state::partial, out_.xid(), out_.last_number());
   out.is_born = is_born && rule_.moved_row_takes_nothing_older;
-  table.entries.set_cells(out, nullptr);
+  table.entries.set_cells(out, {});
   table.is_quiet = false;
   return out;
 }
 
 void load_rule::add_cells(tracked_table& table, entry& to, route& from, const row_images& row) {
   const auto keeps_older = rule_.entry_accumulates_cells || to.last == out_.xid();
-  auto cells = supply(keeps_older ? to.cells.get() : nullptr, from, rows_of(row), row.after);
-  table.entries.set_cells(to, std::move(cells));
+  const supplied_cells none;
+  table.entries.set_cells(to, {keeps_older ? to.cells : none, from, rows_of(row), row.after});
   to.last = out_.xid();
   to.number = out_.last_number();
   to.version = out_.last_version();
@@ -250,7 +247,7 @@ void load_rule::add_cells(tracked_table& table, entry& to, route& from, const ro
 }
 
 void load_rule::set_whole(tracked_table& table, entry& of, std::uint64_t number) {
-  table.entries.set_cells(of, nullptr);
+  table.entries.set_cells(of, {});
   of.become(entry_state::whole, of.last, number);
 }
 
@@ -330,7 +327,8 @@ void load_rule::push(action what, route& to, const row_images& row, bool keep_if
 }
 
 bool load_rule::keeps_if_missing(const tracked_table& table, std::string_view key) const {
-  return rule_.list_is_durable && table.ranges.is_closed(table.ranges.range_of(key));
+  return rule_.list_is_durable &&
+         (table.ranges.all_closed() || table.ranges.is_closed(table.ranges.range_of(key)));
 }
 
 } // namespace cdc::engine

@@ -43,11 +43,10 @@ route* routes::find(const relation_ptr& shape) {
   if (alike == by_oid_.end() || !are_alike(*alike->second->shape, *shape))
     return nullptr;
   const auto& same = *alike->second;
-  return &add(shape, same.to.table, same.table, same.to.number);
+  return &add(shape, same.to.table, same.table);
 }
 
-route& routes::add(const relation_ptr& shape, target_table_ptr target, tracked_table* table,
-                   std::uint16_t number) {
+route& routes::add(const relation_ptr& shape, target_table_ptr target, tracked_table* table) {
   auto made = std::make_unique<route>();
   made->shape = shape;
   made->columns = static_cast<std::uint32_t>(shape->columns.size());
@@ -58,7 +57,7 @@ route& routes::add(const relation_ptr& shape, target_table_ptr target, tracked_t
     made->key_is_identity = std::ranges::all_of(
         made->key, [&](std::uint16_t at) { return shape->columns[at].is_identity_key; });
     made->on_insert = made->key.empty() ? action::insert : action::upsert;
-    made->to = {.table = std::move(target), .number = number, .batch = 0, .at = 0};
+    made->to = {.table = std::move(target), .of = made.get(), .batch = 0, .at = 0};
   }
   auto& out = *(by_shape_[shape.get()] = std::move(made));
   by_oid_[shape->oid] = &out;

@@ -32,8 +32,7 @@ public:
   [[nodiscard]] route* find(const relation_ptr& shape);
 
   /// `table` null: rows of the shape are filtered. The target's own shape names the key.
-  route& add(const relation_ptr& shape, target_table_ptr target, tracked_table* table,
-             std::uint16_t number);
+  route& add(const relation_ptr& shape, target_table_ptr target, tracked_table* table);
 
   /// The route added last for a table; null: none was.
   [[nodiscard]] route* latest_of(const tracked_table& table);

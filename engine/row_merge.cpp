@@ -39,21 +39,9 @@ std::uint32_t next_cell(const block& of) {
   return static_cast<std::uint32_t>(of.cells.size());
 }
 
-/// The supplied cell of a column of any shape; absent when there is none.
-cell supplied_of(const supplied_cells& cells, const relation& shape, std::size_t column) {
-  const auto& own = *cells.shape->shape;
-  if (&own == &shape)
-    return cells.cells[column];
-  const auto found =
-      std::ranges::find(own.columns, shape.columns[column].attribute, &column::attribute);
-  if (found == own.columns.end())
-    return {};
-  return cells.cells[static_cast<std::size_t>(found - own.columns.begin())];
-}
-
 bool is_later(const supplied_cells& cells, std::size_t column, const relation& written) {
-  const auto attribute = cells.shape->shape->columns[column].attribute;
-  return !cells.cells[column].is_absent() &&
+  const auto attribute = cells.shape().shape->columns[column].attribute;
+  return !cells[column].is_absent() &&
          std::ranges::find(written.columns, attribute, &column::attribute) == written.columns.end();
 }
 
@@ -67,7 +55,7 @@ std::uint32_t append_merged(block& to, const block& from, std::uint32_t row, con
                             const supplied_cells& over) {
   const auto first = next_cell(to);
   for (std::size_t i = 0; i < shape.columns; ++i) {
-    const auto newer = supplied_of(over, *shape.shape, i);
+    const auto newer = over.of(*shape.shape, i);
     if (newer.is_absent())
       append_cell(to, from, from.cells[row + i]);
     else
@@ -77,9 +65,9 @@ std::uint32_t append_merged(block& to, const block& from, std::uint32_t row, con
 }
 
 bool has_later_columns(const supplied_cells& cells, const relation& written) {
-  if (cells.shape->shape.get() == &written)
+  if (cells.shape().shape.get() == &written)
     return false;
-  for (std::size_t i = 0; i < cells.cells.size(); ++i) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
     if (is_later(cells, i, written))
       return true;
   }
@@ -89,9 +77,9 @@ bool has_later_columns(const supplied_cells& cells, const relation& written) {
 std::uint32_t append_later_columns(block& to, const supplied_cells& cells,
                                    const relation& written) {
   const auto first = next_cell(to);
-  for (std::size_t i = 0; i < cells.cells.size(); ++i) {
-    if (is_key(*cells.shape, i) || is_later(cells, i, written))
-      append_supplied(to, cells, cells.cells[i]);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (is_key(cells.shape(), i) || is_later(cells, i, written))
+      append_supplied(to, cells, cells[i]);
     else
       to.cells.push_back({});
   }
@@ -123,25 +111,6 @@ std::uint32_t append_filled(block& to, const block& from, const route& shape, st
     append_cell(to, from, now.is_absent() && is_held ? from.cells[before + i] : now);
   }
   return first;
-}
-
-std::unique_ptr<supplied_cells> supply(const supplied_cells* before, route& shape,
-                                       const block& from, std::uint32_t after) {
-  auto out = std::make_unique<supplied_cells>();
-  out->shape = &shape;
-  out->cells.resize(shape.columns);
-  for (const auto i : shape.used) {
-    const auto& given = from.cells[after + i];
-    const auto is_older = given.is_absent() && before != nullptr && before->shape != nullptr;
-    auto& now = out->cells[i];
-    now = is_older ? supplied_of(*before, *shape.shape, i) : given;
-    if (!now.has_value())
-      continue;
-    const auto text = is_older ? before->text(now) : from.text(now);
-    now.offset = static_cast<std::uint32_t>(out->bytes.size());
-    out->bytes += text;
-  }
-  return out;
 }
 
 } // namespace cdc::engine

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
-#include "engine/entry_map.hpp"
 #include "engine/routes.hpp"
+#include "engine/supplied_cells.hpp"
 #include "messages/block.hpp"
 
 namespace cdc::engine {
@@ -30,9 +29,5 @@ namespace cdc::engine {
 [[nodiscard]] std::uint32_t append_filled(block& to, const block& from, const route& shape,
                                           std::uint32_t before, std::uint32_t after,
                                           before_image holds);
-
-/// The present cells of a change that the target takes, over what was supplied before (null: none).
-[[nodiscard]] std::unique_ptr<supplied_cells> supply(const supplied_cells* before, route& shape,
-                                                     const block& from, std::uint32_t after);
 
 } // namespace cdc::engine

@@ -28,7 +28,7 @@ result<void> engine::state::provide(const relation_ptr& shape, target_table_ptr 
                   to_string(shape->table),
                   target->key.empty() ? "no longer has a key" : "has a key now", target->name);
   }
-  routes_.add(shape, std::move(target), table, table == nullptr ? std::uint16_t{0} : table->number);
+  routes_.add(shape, std::move(target), table);
   unknown_.reset();
   is_blocked_ = false;
   pump();

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -120,7 +121,9 @@ engine make_engine(const relation_ptr& shape, bool is_loaded) {
       {}, std::move(tables), {}, {.from = {{1000}, {1000}}, .is_first = true, .unproved = {}}};
 }
 
-void stream(const char* name, const log_of& how, bool is_loaded) {
+void stream(std::string_view only, const char* name, const log_of& how, bool is_loaded) {
+  if (std::string_view{name}.find(only) == std::string_view::npos)
+    return;
   const auto log = make_log(how);
   auto made = make_engine(how.shape, is_loaded);
   std::uint32_t xid = 700;
@@ -138,7 +141,9 @@ void stream(const char* name, const log_of& how, bool is_loaded) {
   std::printf("%-44s %6.1f ns a row\n", name, spent);
 }
 
-void copy(const char* name, const relation_ptr& shape, bool is_touched) {
+void copy(std::string_view only, const char* name, const relation_ptr& shape, bool is_touched) {
+  if (std::string_view{name}.find(only) == std::string_view::npos)
+    return;
   block_pool pool{0};
   block_builder builder{pool, {rows_a_block * 2, std::size_t{1} << 30}};
   std::vector<block_ptr> rows;
@@ -171,24 +176,26 @@ void copy(const char* name, const relation_ptr& shape, bool is_touched) {
   std::printf("%-44s %6.1f ns a row\n", name, spent);
 }
 
-void measure_all() {
+void measure_all(std::string_view only) {
   const auto shape = make_shape();
-  stream("stream, loaded, 1,000 a transaction", {.shape = shape}, true);
-  stream("stream, loaded, 1 a transaction", {.shape = shape, .rows_a_transaction = 1}, true);
-  stream("stream, loaded, updates", {.shape = shape, .what = operation::update}, true);
-  stream("stream, loaded, updates that lack a column",
+  stream(only, "stream, loaded, 1,000 a transaction", {.shape = shape}, true);
+  stream(only, "stream, loaded, 1 a transaction", {.shape = shape, .rows_a_transaction = 1}, true);
+  stream(only, "stream, loaded, updates", {.shape = shape, .what = operation::update}, true);
+  stream(only, "stream, loaded, updates that lack a column",
          {.shape = shape, .what = operation::update, .lacks = true}, true);
-  stream("stream, loading, new keys", {.shape = shape}, false);
-  stream("stream, loading, 10,000 keys again and again", {.shape = shape, .keys = 10'000}, false);
-  stream("stream, loading, 1 a transaction",
+  stream(only, "stream, loading, new keys", {.shape = shape}, false);
+  stream(only, "stream, loading, 10,000 keys again and again", {.shape = shape, .keys = 10'000},
+         false);
+  stream(only, "stream, loading, 1 a transaction",
          {.shape = shape, .rows_a_transaction = 1, .keys = 10'000}, false);
-  copy("copied rows, nothing touched", shape, false);
-  copy("copied rows, one key touched", shape, true);
+  copy(only, "copied rows, nothing touched", shape, false);
+  copy(only, "copied rows, one key touched", shape, true);
 }
 
 } // namespace
 } // namespace cdc::engine
 
-int main() {
-  cdc::engine::measure_all();
+/// An argument: only the lines that hold it.
+int main(int count, char** arguments) {
+  cdc::engine::measure_all(count > 1 ? arguments[1] : "");
 }
