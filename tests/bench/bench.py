@@ -84,7 +84,7 @@ class Bench:
         self.folder = tempfile.mkdtemp(prefix="cdc-bench.")
         pathlib.Path(self.folder).chmod(0o711)
         self.server = Server(15, self.folder + "/pg", "shared_buffers=256MB", "wal_sender_timeout=0",
-                             "max_wal_size=8GB", "checkpoint_timeout=1h", "autovacuum=off", "synchronous_commit=off")
+                             "max_wal_size=8GB", "checkpoint_timeout=1h", "autovacuum=off")
         self.database = self.server.new_database()
         self.made = 0
 
@@ -93,7 +93,7 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, unix=False):
-        return self.over_unix(self.database.url) if unix else self.database.url
+        return self.over_unix(self.database.url) if unix else self.database.url + "?sslmode=disable"
 
     def over_unix(self, url):
         return re.sub(r"@127\.0\.0\.1:(\d+)/(\w+)", rf"@/\2?host={self.server.folder}&port=\1", url)
@@ -154,14 +154,14 @@ def stream(bench, target):
         eventually(lambda: bench.confirmed(run) >= bench.log_end() - 65536, within=60)
         time.sleep(1)
         run.process.send_signal(19)
+        # Whoever reads begins with a new connection: what socket buffers hold already is no head start.
+        bench.database.run(f"SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '{run.slot}'")
+        eventually(lambda: bench.database.value(f"SELECT active_pid IS NULL FROM pg_replication_slots WHERE slot_name = '{run.slot}'"))
         bench.database.run(f"SELECT pg_copy_logical_replication_slot('{run.slot}', 'limit')")
         changes = write_backlog(bench, kind, rows, first)
         first += rows
         bench.database.run("SELECT pg_logical_emit_message(false, 'bench', 'end')", "CHECKPOINT")
         end = bench.database.value("SELECT pg_current_wal_insert_lsn()")
-        # Whoever reads begins with a new connection: what socket buffers hold already is no head start.
-        bench.database.run(f"SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '{run.slot}'")
-        eventually(lambda: bench.database.value(f"SELECT active_pid IS NULL FROM pg_replication_slots WHERE slot_name = '{run.slot}'"))
 
         def limit():
             before = segments()
@@ -183,7 +183,7 @@ def stream(bench, target):
                 began = None if row is None else time.monotonic() - row
             while bench.confirmed(run) < goal:
                 assert run.running, run.log()[-2000:]
-                time.sleep(0.01)
+                time.sleep(0.05)
             took = time.monotonic() - began
             our_segments.append(segments() - before)
             return took, cpu_of(run.process.pid) - cpu
@@ -216,7 +216,7 @@ def load(bench, target):
         took = float(child(BUILD / "tests" / "bare_copy", bench.url(), *queries)[2].split()[1])
         limits.append(rows / took)
         if target == "sqlite":
-            bare.append(float(child(BUILD / "tests" / "sqlite_bench", "bare", str(rows))[2].split()[0]))
+            bare.append(bare_sqlite(rows)[0])
         run = bench.pipeline(target, source=f"load_workers = {asked.workers}\nload_chunk_rows = 500000")
         began = time.monotonic()
         run.start()
@@ -239,6 +239,13 @@ def load(bench, target):
     return f"{name} ratio {median(ratios):.2f} (ours {k(median(ours))}, {'least bare' if bare else 'bare COPY'} {k(limit)})", median(our_cpu)
 
 
+def bare_sqlite(rows):
+    """(rows/s, CPU seconds per 1 M rows) of a prepared upsert loop with our batches and cache_size."""
+    said = child(BUILD / "tests" / "sqlite_bench", "insert", str(rows), "1000", "1")[2]
+    took, cpu_used = re.search(r"bare (\S+) s \((\S+) cpu\)", said).groups()
+    return rows / float(took), float(cpu_used) / rows * 1e6
+
+
 def ready(run):
     assert run.running, run.log()[-3000:]
     try:
@@ -258,13 +265,13 @@ def summary(run):
 def latency(bench):
     asked = bench.asked
     samples = str(asked.rows or 2000)
-    bench.database.run("CREATE TABLE public.orders (id bigint PRIMARY KEY)", "CREATE PUBLICATION bare FOR TABLE public.orders",
-                       "SELECT pg_create_logical_replication_slot('bare', 'pgoutput')")
+    bench.database.run("CREATE TABLE public.orders (id bigint PRIMARY KEY)", "CREATE PUBLICATION bare FOR TABLE public.orders")
     run = bench.pipeline("sqlite").start()
     eventually(lambda: ready(run), within=60)
     probe = BUILD / "tests" / "latency_probe"
     ours = child(probe, "ours", bench.url(), "public.orders", run.path, samples, "50")[2].split()
     run.stop()
+    bench.database.run("SELECT pg_create_logical_replication_slot('bare', 'pgoutput')")
     bare = child(probe, "bare", bench.url(), "public.orders", "bare", "bare", bench.folder + "/bare.db", samples, "50")[2].split()
     print(f"commit to visible, µs (p50 p99 max): ours {ours}, bare walsender + bare SQLite commit {bare}")
     return (f"pg-latency-sqlite ratio {float(ours[0]) / float(bare[0]):.2f} (ours p50 {int(ours[0]) / 1000:.2f} ms, "
@@ -306,7 +313,7 @@ def cpu(bench):
     _, to_sqlite = stream(bench, "sqlite")
     bench.database.run("DROP TABLE public.orders")
     _, loaded = load(bench, "null")
-    bare = float(child(BUILD / "tests" / "sqlite_bench", "bare", "1000000")[2].split()[1])
+    bare = bare_sqlite(1_000_000)[1]
     return (f"cpu seconds per 1 M rows: stream to null {streamed:.2f}, stream to SQLite less the bare loop {to_sqlite - bare:.2f} "
             f"(whole {to_sqlite:.2f}, bare loop {bare:.2f}), load to null {loaded:.2f}"), 0.0
 
