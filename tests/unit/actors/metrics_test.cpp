@@ -131,6 +131,23 @@ TEST(metrics, leave_out_what_nobody_measures) {
   EXPECT_EQ(render_metrics(board_view{}), "");
 }
 
+TEST(metrics, are_all_in_the_documentation_and_nothing_else_is) {
+  const auto root = std::filesystem::path{__FILE__}.parent_path() / "../../..";
+  std::ifstream file{root / "docs/http.md"};
+  ASSERT_TRUE(file) << "docs/http.md is not where it was";
+  std::set<std::string> documented;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("| `cdc_"))
+      documented.insert(line.substr(3, line.find('`', 3) - 3));
+
+  std::set<std::string> rendered;
+  for (const auto& line : lines_of(render_metrics(busy_board())))
+    if (line.starts_with("# HELP "))
+      rendered.insert(line.substr(7, line.find(' ', 7) - 7));
+
+  EXPECT_EQ(documented, rendered);
+}
+
 TEST(metrics, pass_promtool) {
   if (std::system("command -v promtool >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "promtool is not installed";
