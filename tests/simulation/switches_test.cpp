@@ -38,6 +38,8 @@ constexpr tilt documents{.keyless = false,
                          .by_hand = false,
                          .is_hidden_often = true,
                          .moves_often = true};
+constexpr tilt lagging_documents{
+    .keyless = false, .document = true, .by_hand = false, .moves_often = true, .lags_often = true};
 constexpr tilt keyless_only{.keyed = false, .paged = false};
 
 using rule = engine::rule_switches;
@@ -68,7 +70,7 @@ constexpr part parts[] = {
     {"merged_version_is_highest", &rule::merged_version_is_highest, with_keys},
     {"merged_version_is_highest_at_documents", &rule::merged_version_is_highest, documents},
     {"entry_waits_for_proof_at_documents", &rule::entry_waits_for_proof, documents},
-    {"rows_wait_for_log_end_at_documents", &rule::rows_wait_for_log_end, documents},
+    {"rows_wait_for_log_end_at_documents", &rule::rows_wait_for_log_end, lagging_documents},
     {"list_before_progress_at_documents", &rule::list_before_progress, documents},
     {"keyless_gate", &rule::keyless_gate, keyless_only},
     {"keyless_pause", &rule::keyless_pause, keyless_only},

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -91,9 +92,18 @@ private:
   void check_end();
   void check_accounts();
   template <class... Args>
-  void fail(fmt::format_string<Args...> format, Args&&... args);
+  void fail(fmt::format_string<Args...> format, Args&&... args) {
+    if (!wrong_.empty())
+      return;
+    wrong_ = fmt::format(format, std::forward<Args>(args)...);
+    story_.say("WRONG: {}", wrong_);
+  }
   template <class T>
-  bool accept(const result<T>& from);
+  bool accept(const result<T>& from) {
+    if (!from)
+      fail("the engine: {}: {}", to_string(from.error().code), from.error().detail);
+    return from.has_value();
+  }
 
   options options_;
   engine::rule_switches rule_;
