@@ -126,8 +126,8 @@ caf::behavior link_in_behavior(caf::stateful_actor<link_in>* self, caf::actor ho
 
 CAF_BEGIN_TYPE_ID_BLOCK(cdc_link, caf::first_custom_type_id + 100)
 
-  CAF_ADD_TYPE_ID(cdc_link, (cdc::actors::link_piece))
-  CAF_ADD_TYPE_ID(cdc_link, (cdc::actors::link_note))
-  CAF_ADD_TYPE_ID(cdc_link, (cdc::actors::link_hello))
+CAF_ADD_TYPE_ID(cdc_link, (cdc::actors::link_piece))
+CAF_ADD_TYPE_ID(cdc_link, (cdc::actors::link_note))
+CAF_ADD_TYPE_ID(cdc_link, (cdc::actors::link_hello))
 
 CAF_END_TYPE_ID_BLOCK(cdc_link)

@@ -37,6 +37,7 @@ load_coordinator_actor::behavior_type load_coordinator::start(load_crew crew,
                    errand_options{.life = options_.life,
                                   .shapes = options_.shapes,
                                   .pressure_interval = options_.pressure_interval,
+                                  .slot = options_.slot,
                                   .counts = options_.counts,
                                   .pipeline_counts = options_.pipeline_counts});
   errands_->answered = [this](const error* why) {
@@ -156,8 +157,12 @@ void load_coordinator::order_plan(std::size_t to, std::uint16_t table) {
   const plan_order order{options_.shapes[table], options_.chunk_rows};
   self_->request(readers_[to].who, caf::infinite, order)
       .then(
-          [this, to, table](const load_plan& plan) {
+          [this, to, table](load_plan& plan) {
             readers_[to].at = range_reader::step::idle;
+            if (table < options_.keyless.size() && options_.keyless[table]) {
+              plan.scheme = range_scheme::keyless;
+              plan.ranges.assign(1, {});
+            }
             plan_.planned(table, plan);
             self_->send(crew_.engine, table_plan{options_.life, table, plan});
             show_table(table);

@@ -34,7 +34,10 @@ struct load_options {
   std::uint32_t failures_max = 8; ///< Of readers, in a row.
   std::string pipeline;
   std::string sink;
+  std::string slot; ///< Shown with what it holds back; empty: another coordinator does.
   std::vector<relation_ptr> shapes; ///< Of the engine's tables, in their order.
+  std::vector<bool>
+      keyless; ///< Those that are read whole, whatever the source's key; may be short.
   std::vector<std::optional<table_progress>> progress;
   caf::actor supervisor; ///< Hears branch_loaded. May be null.
   std::shared_ptr<actor_stats> stats;

@@ -47,8 +47,8 @@ void load_errands::read_again(std::uint16_t table, std::string key) {
   listed_.emplace(clock::time_point{}, std::move(row));
 }
 
-void load_errands::run(clock::time_point now, bool watches_pressure) {
-  watches_pressure_ = watches_pressure;
+void load_errands::run(clock::time_point now, bool is_loading) {
+  is_loading_ = is_loading;
   hasten(now);
   look(now);
   read_rows(now);
@@ -61,7 +61,7 @@ std::optional<load_errands::clock::time_point> load_errands::due() const {
     least = std::min(least, proof_due_);
   if (reading_ < reads_at_once && !listed_.empty())
     least = std::min(least, listed_.begin()->first);
-  if (watches_pressure_ && !is_asking_pressure_)
+  if (watches_pressure() && !is_asking_pressure_)
     least = std::min(least, pressure_due_);
   return least == clock::time_point::max() ? std::nullopt : std::optional{least};
 }
@@ -162,9 +162,9 @@ void load_errands::read_later(listed_row row) {
 // -- pressure -------------------------------------------------------------------------------------
 
 void load_errands::watch_pressure(clock::time_point now) {
-  if (!watches_pressure_)
+  if (!is_loading_)
     is_under_pressure_ = false;
-  if (!watches_pressure_ || is_asking_pressure_ || now < pressure_due_)
+  if (!watches_pressure() || is_asking_pressure_ || now < pressure_due_)
     return;
   is_asking_pressure_ = true;
   self_->request(desk_, caf::infinite, pressure_order{})
@@ -182,11 +182,39 @@ void load_errands::watch_pressure(clock::time_point now) {
 void load_errands::on_pressure(const sources::log_pressure& seen) {
   using state = sources::log_pressure::state;
   is_asking_pressure_ = false;
-  pressure_due_ = self_->clock().now() + options_.pressure_interval;
-  is_under_pressure_ = seen.status == state::extended || seen.status == state::unreserved;
+  pressure_due_ = self_->clock().now() + options_.pressure_interval * (is_loading_ ? 1 : 2);
+  is_under_pressure_ =
+      is_loading_ && (seen.status == state::extended || seen.status == state::unreserved);
   options_.pipeline_counts->load_paused(
       is_under_pressure_ ? static_text{"the source's log holds back more than max_wal_size"}
                          : static_text{""});
+  if (!options_.slot.empty() && seen.status != state::unknown)
+    show_slot(seen);
+}
+
+void load_errands::show_slot(const sources::log_pressure& seen) {
+  using state = sources::log_pressure::state;
+  slot_view slot;
+  slot.name = options_.slot;
+  slot.is_active = options_.pipeline_counts->is_connected;
+  slot.retained_bytes = seen.retained_bytes;
+  switch (seen.status) {
+  case state::reserved:
+    slot.status = wal_status::reserved;
+    break;
+  case state::extended:
+    slot.status = wal_status::extended;
+    break;
+  case state::unreserved:
+    slot.status = wal_status::unreserved;
+    break;
+  case state::lost:
+    slot.status = wal_status::lost;
+    break;
+  case state::unknown:
+    break;
+  }
+  options_.pipeline_counts->slots({slot});
 }
 
 // The connection is made anew by the next order; what was asked is asked again when it is due.

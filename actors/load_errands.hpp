@@ -19,7 +19,8 @@ struct errand_options {
   incarnation life = 0;
   std::vector<relation_ptr> shapes;
   std::chrono::milliseconds nudge_after{3};
-  std::chrono::milliseconds pressure_interval{5000};
+  std::chrono::milliseconds pressure_interval{5000}; ///< While ranges are read; else twice that.
+  std::string slot;                                  ///< Shown with what it holds back.
   std::shared_ptr<sink_stats> counts;
   std::shared_ptr<pipeline_stats> pipeline_counts;
 };
@@ -41,8 +42,8 @@ public:
   void want_proof(bool wanted);
   void read_again(std::uint16_t table, std::string key);
 
-  /// Does what is due. `watches_pressure`: while ranges are being read.
-  void run(clock::time_point now, bool watches_pressure);
+  /// Does what is due. `is_loading`: while ranges are being read.
+  void run(clock::time_point now, bool is_loading);
   /// When there is something to do again; none: nothing is on a timer.
   [[nodiscard]] std::optional<clock::time_point> due() const;
 
@@ -70,7 +71,11 @@ private:
   void offer(const listed_row& row, sources::table_reader::found_row found);
   void read_later(listed_row row);
   void watch_pressure(clock::time_point now);
-  void on_pressure(const sources::log_pressure& now);
+  void on_pressure(const sources::log_pressure& seen);
+  void show_slot(const sources::log_pressure& seen);
+  [[nodiscard]] bool watches_pressure() const noexcept {
+    return is_loading_ || !options_.slot.empty();
+  }
   void on_error(const caf::error& why);
 
   load_coordinator_actor::pointer self_;
@@ -91,7 +96,7 @@ private:
   std::multimap<clock::time_point, listed_row> listed_; ///< By when they are due.
   std::size_t reading_ = 0;
 
-  bool watches_pressure_ = false;
+  bool is_loading_ = false;
   bool is_asking_pressure_ = false;
   bool is_under_pressure_ = false;
   clock::time_point pressure_due_{};

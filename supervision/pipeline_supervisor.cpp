@@ -129,8 +129,8 @@ void pipeline_supervisor::on_loaded(const actors::branch_loaded& what) {
     ++stale_;
     return;
   }
-  loading_.erase(what.branch);
-  if (loading_.empty() && phase_ == phase::running) {
+  const auto was_loading = loading_.erase(what.branch) > 0;
+  if (was_loading && loading_.empty() && phase_ == phase::running) {
     counts_->load_finished = true;
     counts_->enter(pipeline_state::streaming);
     voice_.info("load.finished", "every table is loaded; following the log");

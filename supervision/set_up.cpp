@@ -137,6 +137,7 @@ result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
     if (!progress)
       return tl::unexpected(progress.error());
     branch.shapes.push_back(mapped->source);
+    branch.keyless.push_back(mapped->key.empty());
     branch.progress.push_back(*progress);
     tables.push_back({mapped, std::move(*progress)});
   }

@@ -19,6 +19,7 @@ struct branch_setup {
   std::shared_ptr<sinks::sink> sink;
   std::shared_ptr<engine::engine> core;
   std::vector<relation_ptr> shapes;                    ///< Of the engine's tables, in their order.
+  std::vector<bool> keyless;                           ///< Whether their targets have no key.
   std::vector<std::optional<table_progress>> progress; ///< Of the same, from earlier lives.
   std::size_t listed = 0;                              ///< Rows to be read again by key.
 

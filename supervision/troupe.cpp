@@ -145,7 +145,10 @@ private:
     options.rows_per_second = context_.config->engine.load_max_rows_per_sec;
     options.pipeline = label_;
     options.sink = setup.name;
+    if (branch == 0)
+      options.slot = context_.config->source.slot_name;
     options.shapes = setup.shapes;
+    options.keyless = setup.keyless;
     options.progress = setup.progress;
     options.supervisor = context_.supervisor;
     options.stats = stats;
