@@ -426,7 +426,8 @@ TEST_F(postgres_stream, notices_a_server_that_hangs_within_five_seconds) {
   auto stream = reader(request(), {}, allowed);
   ASSERT_TRUE(runs(stream));
   resume = stream.passed;
-  const auto pid = std::stoi(db->value("SELECT active_pid FROM pg_replication_slots"));
+  const auto pid = std::stoi(db->value(
+      "SELECT active_pid FROM pg_replication_slots WHERE slot_name = '" + db->name() + "'"));
   if (::kill(pid, SIGSTOP) != 0)
     GTEST_SKIP() << "the server runs elsewhere or is not ours to stop";
   const auto began = clock::now();
@@ -441,7 +442,8 @@ TEST_F(postgres_stream, names_who_holds_its_slot) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto first = reader();
   ASSERT_TRUE(runs(first));
-  const auto pid = db->value("SELECT active_pid FROM pg_replication_slots");
+  const auto pid = db->value("SELECT active_pid FROM pg_replication_slots WHERE slot_name = '" +
+                             db->name() + "'");
   auto second = reader();
   const auto why = failure(second);
   EXPECT_EQ(why.code, errc::slot_in_use);
