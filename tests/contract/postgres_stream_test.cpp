@@ -285,7 +285,8 @@ TEST_F(postgres_stream, brings_many_large_rows_over_tls_and_without) {
     EXPECT_TRUE(stream.run_until([&] { return stream.rows == 1001; })) << stream.rows;
     EXPECT_LT(clock::now() - began, 15s);
     stream->close();
-    EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots"));
+    EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots WHERE slot_name = '" +
+                      db->name() + "'"));
   }
 }
 
@@ -349,7 +350,8 @@ TEST_F(postgres_stream, says_on_closing_what_became_durable_and_resumes_behind_i
     resume = stream.passed;
     stream->close();
   }
-  EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots"));
+  EXPECT_TRUE(
+      await("SELECT NOT active FROM pg_replication_slots WHERE slot_name = '" + db->name() + "'"));
   EXPECT_EQ(confirmed(), resume);
   db->sql("INSERT INTO t VALUES (2)");
   auto again = reader();
@@ -364,7 +366,8 @@ TEST_F(postgres_stream, sends_again_what_was_not_confirmed) {
     ASSERT_EQ(changes(stream).size(), 3u);
     stream->close();
   }
-  EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots"));
+  EXPECT_TRUE(
+      await("SELECT NOT active FROM pg_replication_slots WHERE slot_name = '" + db->name() + "'"));
   auto again = reader();
   EXPECT_EQ(changes(again), (text_lines{"begin", "insert public.t [1]", "commit"}));
 }
@@ -379,7 +382,8 @@ TEST_F(postgres_stream, loses_nothing_behind_a_message_inside_a_transaction) {
     stream->confirm(resume);
     stream->close();
   }
-  EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots"));
+  EXPECT_TRUE(
+      await("SELECT NOT active FROM pg_replication_slots WHERE slot_name = '" + db->name() + "'"));
   auto again = reader();
   EXPECT_EQ(changes(again), (text_lines{"begin", "insert public.t [1]", "commit"}));
 }
@@ -406,9 +410,12 @@ TEST_F(postgres_stream, fails_at_once_when_its_walsender_is_ended) {
     auto stream = reader();
     ASSERT_TRUE(runs(stream));
     stream.may_read = reads;
-    db->sql("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots");
+    db->sql(
+        "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '" +
+        db->name() + "'");
     EXPECT_EQ(failure(stream, 2s).code, errc::source_unavailable);
-    EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots"));
+    EXPECT_TRUE(await("SELECT NOT active FROM pg_replication_slots WHERE slot_name = '" +
+                      db->name() + "'"));
   }
 }
 
