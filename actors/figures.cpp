@@ -34,8 +34,10 @@ std::string spell_rate(double per_second) {
     return fmt::format("{:.1f}", per_second);
   if (per_second < 999.5)
     return fmt::format("{:.0f}", per_second);
-  if (per_second < 999'950)
+  if (per_second < 99'950)
     return fmt::format("{:.1f} k", per_second / 1e3);
+  if (per_second < 999'500)
+    return fmt::format("{:.0f} k", per_second / 1e3);
   return fmt::format("{:.2f} M", per_second / 1e6);
 }
 

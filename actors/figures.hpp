@@ -8,7 +8,7 @@
 namespace cdc::actors {
 
 [[nodiscard]] std::string spell_count(std::uint64_t count); ///< `1,234,567`
-[[nodiscard]] std::string spell_rate(double per_second);    ///< `640`, `12.3 k`, `1.20 M`
+[[nodiscard]] std::string spell_rate(double per_second);    ///< `640`, `12.3 k`, `310 k`, `1.20 M`
 [[nodiscard]] std::string spell_bytes(std::uint64_t bytes); ///< `0 B`, `1.5 KiB`, `12 MiB`
 [[nodiscard]] std::string
 spell_duration(double seconds); ///< `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, `3 d 2 h`

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <numeric>
 
 #include <fmt/format.h>
+
+#include "actors/figures.hpp"
 
 namespace cdc::cli {
 
@@ -51,18 +51,19 @@ std::string load_text(const pipeline_view& seen, const pipeline_flow& flow) {
   auto out = fmt::format(
       "{:.0f}%  {}  {} of {} rows  {} rows/s", std::floor(part_done(load) * 100),
       load.table.empty() ? fmt::format("{} of {} tables", load.loaded, load.tables) : load.table,
-      grouped(load.rows), grouped(load.estimate), short_number(flow.copied_rows_per_second));
+      actors::spell_count(load.rows), actors::spell_count(load.estimate),
+      actors::spell_rate(flow.copied_rows_per_second));
   if (!seen.load_paused.empty())
     return out + "  paused: " + seen.load_paused;
   if (load.seconds_left > 0)
-    out += fmt::format("  {} left", span_text(load.seconds_left));
+    out += fmt::format("  {} left", actors::spell_duration(load.seconds_left));
   return out;
 }
 
 std::string stream_text(const pipeline_view& seen, const pipeline_flow& flow) {
   return fmt::format("{}  {} rows/s  {} behind  {} rows", to_string(seen.state),
-                     short_number(flow.streamed_rows_per_second), bytes_text(seen.lag_bytes),
-                     grouped(seen.events_row));
+                     actors::spell_rate(flow.streamed_rows_per_second),
+                     actors::spell_bytes(seen.lag_bytes), actors::spell_count(seen.events_row));
 }
 
 std::string bar(double part) {
@@ -96,8 +97,8 @@ std::string many_in_line(const actors::board_view& seen, const actors::flow_view
     rows += pipeline.streamed_rows_per_second + pipeline.copied_rows_per_second;
   return fmt::format("{} pipelines: {} loading, {} streaming, {} other  {} rows/s  {} behind",
                      seen.pipelines.size(), loading, streaming,
-                     seen.pipelines.size() - loading - streaming, short_number(rows),
-                     bytes_text(lag));
+                     seen.pipelines.size() - loading - streaming, actors::spell_rate(rows),
+                     actors::spell_bytes(lag));
 }
 
 } // namespace
@@ -109,48 +110,11 @@ std::string progress_line(const actors::board_view& seen, const actors::flow_vie
     out = one_line(seen.pipelines.front(), flow.pipelines.front());
   else if (!seen.pipelines.empty())
     out = many_in_line(seen, flow);
-  if (out.size() > columns)
-    out.resize(columns);
-  return out;
+  return actors::cut_to(actors::one_line(out), columns);
 }
 
 std::string progress_text(const pipeline_view& seen, const pipeline_flow& flow) {
   return loads(seen) ? "loading  " + load_text(seen, flow) : stream_text(seen, flow);
-}
-
-std::string grouped(std::uint64_t number) {
-  auto out = fmt::format("{}", number);
-  for (auto at = static_cast<std::ptrdiff_t>(out.size()) - 3; at > 0; at -= 3)
-    out.insert(static_cast<std::size_t>(at), 1, ' ');
-  return out;
-}
-
-std::string short_number(double number) {
-  if (number < 1000)
-    return fmt::format("{:.0f}", number);
-  if (number < 1e6)
-    return fmt::format("{:.{}f} k", number / 1e3, number < 1e4 ? 1 : 0);
-  return fmt::format("{:.1f} M", number / 1e6);
-}
-
-std::string span_text(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::ceil(std::min(seconds, 1e9)));
-  if (whole < 60)
-    return fmt::format("{} s", whole);
-  if (whole < 3600)
-    return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024)
-    return fmt::format("{} B", bytes);
-  auto number = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < std::size(units); ++unit)
-    number /= 1024;
-  return fmt::format("{:.1f} {}", number, units[unit]);
 }
 
 } // namespace cdc::cli

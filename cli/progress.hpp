@@ -11,22 +11,14 @@ namespace cdc::cli {
 /// What a person sees of a run on a terminal: one line, without a newline, at most `columns` wide.
 /// A bar while tables are loaded, a status once they are.
 ///
-///   shop  load [#####·····]  54%  public.orders  1 204 000 of 2 200 000 rows  310 k rows/s  3 s
-///   left shop  streaming  12 rows/s  0 B behind  1 204 118 rows
+///   shop  load [#####.....] 54%  public.a  1,204,000 of 2,200,000 rows  310 k rows/s  3.1 s left
+///
+///   shop  streaming  12 rows/s  0 B behind  1,204,118 rows
 [[nodiscard]] std::string progress_line(const actors::board_view& seen,
                                         const actors::flow_view& flow, std::size_t columns);
 
 /// The same where lines are kept: one for each pipeline.
 [[nodiscard]] std::string progress_text(const actors::pipeline_view& seen,
                                         const actors::pipeline_flow& flow);
-
-/// `1 204 000`
-[[nodiscard]] std::string grouped(std::uint64_t number);
-/// `310 k`, `1.2 M`
-[[nodiscard]] std::string short_number(double number);
-/// `3 s`, `2 min 5 s`, `1 h 10 min`
-[[nodiscard]] std::string span_text(double seconds);
-/// `0 B`, `1.5 MiB`
-[[nodiscard]] std::string bytes_text(std::uint64_t bytes);
 
 } // namespace cdc::cli

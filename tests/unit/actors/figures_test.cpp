@@ -19,6 +19,7 @@ TEST(figures, shorten_rates) {
   EXPECT_EQ(spell_rate(999.4), "999");
   EXPECT_EQ(spell_rate(999.6), "1.0 k");
   EXPECT_EQ(spell_rate(12345), "12.3 k");
+  EXPECT_EQ(spell_rate(310'400), "310 k");
   EXPECT_EQ(spell_rate(999'960), "1.00 M");
 }
 

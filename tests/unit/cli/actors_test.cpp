@@ -26,7 +26,7 @@ class written_config {
 public:
   explicit written_config(const std::string& metrics)
       : path_(std::filesystem::path{testing::TempDir()} / "cdc_actors_command.toml") {
-    std::ofstream{path_} << "[source]\nurl_env = \"PATH\"\n[target]\nflavor = \"null\"\n"
+    std::ofstream{path_} << "[source]\nurl = \"postgresql://u@h/d\"\n[target]\nflavor = \"null\"\n"
                             "[sync.a]\ntable = \"public.a\"\n"
                          << metrics;
   }
