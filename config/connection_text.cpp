@@ -185,8 +185,10 @@ std::string with_parameter(const std::string& text, std::string_view key, std::s
   const auto rest = without_scheme(text);
   if (!rest)
     return rewrite_pairs(text, key, value);
-  const auto has_query = without_user(*rest).find('?') != std::string_view::npos;
-  const auto joint = !has_query ? "?" : text.ends_with('?') || text.ends_with('&') ? "" : "&";
+  const auto tail = without_user(*rest);
+  const auto question = tail.find('?');
+  const auto query = tail.substr(std::min(tail.size(), question));
+  const auto joint = query.empty() ? "?" : query == "?" || query.ends_with('&') ? "" : "&";
   return fmt::format("{}{}{}={}", text, joint, key, encode(value));
 }
 

@@ -39,8 +39,7 @@ struct sizes {
   }
 };
 
-// -- writing
-// ----------------------------------------------------------------------------------------
+// -- writing ------------------------------------------------------------------------------------
 
 class writer {
 public:
@@ -120,8 +119,7 @@ void put_relation(const relation& from, writer& out) {
   out.put_at(place, static_cast<std::uint32_t>(out.size() - place - sizeof(std::uint32_t)));
 }
 
-// -- reading
-// ----------------------------------------------------------------------------------------
+// -- reading ------------------------------------------------------------------------------------
 
 /// Reads on after a mistake, with zeros; the caller asks once, at the end.
 class reader {
@@ -261,8 +259,7 @@ bool take_event(reader& from, event& into) {
          before <= static_cast<std::uint8_t>(before_image::full);
 }
 
-// -- what a block must be before anybody follows an index in it
-// --------------------------------------
+// -- what a block must be before anybody follows an index in it ---------------------------------
 
 bool cells_are_inside(const block& made) {
   return std::ranges::all_of(made.cells, [&](cell at) {

@@ -72,8 +72,9 @@ void check_stream(const config::pipeline_config& pipeline, const config::target_
     return;
   }
   if (!*kept) {
-    out.good(
-        fmt::format("{}: nothing was written yet; a run begins with the load", name_of(target)));
+    out.good(fmt::format("{}: {}; a run begins with the load", name_of(target),
+                         sinks::keeps_checkpoint(target) ? "nothing was written yet"
+                                                         : "it keeps no checkpoint"));
     return;
   }
   const auto& is = (*kept)->stream;

@@ -12,13 +12,15 @@ namespace cdc::sources::postgres {
 
 namespace {
 
-// A row that waits for more of a busy stream waits no longer than this.
-constexpr std::chrono::milliseconds block_age_max{1};
+// A row that waits for more of a busy stream waits a millisecond at most, the next nap included.
+constexpr std::chrono::microseconds block_age_max{800};
 // A stream without a message for this long is asked for single bytes too: a message of hundreds of
 // megabytes is not silence.
 constexpr std::chrono::milliseconds silence_min{100};
 // libpq keeps room for at least this much when it reads.
 constexpr std::size_t full_read = 8192;
+// A call for less costs more than it brings while more is coming anyway.
+constexpr std::size_t worth_a_read = 4096;
 
 class walsender_stream final : public log_stream {
 public:
@@ -50,7 +52,7 @@ private:
   [[nodiscard]] result<drain_end> drain(clock::time_point now);
   [[nodiscard]] result<drain_end> take_messages(clock::time_point now);
   [[nodiscard]] result<void> serve(clock::time_point now, bool reading);
-  [[nodiscard]] next after(drain_end end, clock::time_point now) const;
+  [[nodiscard]] next after(drain_end end, clock::time_point now);
   [[nodiscard]] error lost(error silence) const;
 
   position resume_;
@@ -62,6 +64,7 @@ private:
   std::optional<clock::time_point> open_since_; ///< When the block got its first event.
   std::size_t drained_ = 0;                     ///< Bytes of the drain under way, or the last.
   bool running_ = false;
+  bool nap_due_ = false;
 };
 
 short walsender_stream::wants_events(bool may_read) const noexcept {
@@ -82,11 +85,15 @@ result<log_stream::next> walsender_stream::advance(clock::time_point now, bool m
     running_ = true;
     core_.start(now);
   }
+  const auto naps = std::exchange(nap_due_, false);
   if (!may_read) {
     if (auto alive = connection_.check(); !alive)
       return tl::unexpected(alive.error());
     return serve(now, false).map([] { return next::poll; });
   }
+  // The block was shipped for its age, out of a flow: little has come since.
+  if (naps)
+    return next::nap;
   const auto end = drain(now);
   if (!end)
     return tl::unexpected(end.error());
@@ -103,13 +110,15 @@ result<log_stream::next> walsender_stream::advance(clock::time_point now, bool m
 
 /// What is best done with what was drained: waiting pays only while more is coming, and only so
 /// long as nobody misses the rows that wait.
-log_stream::next walsender_stream::after(drain_end end, clock::time_point now) const {
+log_stream::next walsender_stream::after(drain_end end, clock::time_point now) {
   if (core_.full())
     return next::ship;
   const auto more_comes = end == drain_end::socket_empty && drained_ > 0 && flow_.busy();
   const auto is_due = !more_comes || now - open_since_.value_or(now) >= block_age_max;
-  if (!core_.empty() && is_due)
+  if (!core_.empty() && is_due) {
+    nap_due_ = more_comes;
     return next::ship;
+  }
   return more_comes ? next::nap : next::poll;
 }
 
@@ -117,14 +126,17 @@ result<walsender_stream::drain_end> walsender_stream::drain(clock::time_point no
   drained_ = 0;
   auto end = take_messages(now);
   while (end && *end == drain_end::socket_empty) {
-    if (now - core_.heard_at() >= silence_min && connection_.has_input())
+    if (now - core_.heard_at() >= silence_min && connection_.input() > 0)
       core_.heard(now);
     const auto before = drained_;
     if (auto got = connection_.read(); !got)
       return tl::unexpected(got.error());
     end = take_messages(now);
-    // A read that brought less than libpq had room for has emptied the socket.
-    if (drained_ - before < full_read && !connection_.has_decrypted())
+    if (connection_.has_decrypted())
+      continue;
+    // A read that brought less than libpq had room for has emptied the socket; and of a flow, the
+    // first bytes behind a full one are better left to grow.
+    if (drained_ - before < full_read || (flow_.busy() && connection_.input() < worth_a_read))
       break;
   }
   flow_.drained(drained_, now);

@@ -205,9 +205,9 @@ error replication_connection::start_error(pg_result* answer) const {
 
 // -- streaming ------------------------------------------------------------------------------------
 
-bool replication_connection::has_input() const noexcept {
+std::size_t replication_connection::input() const noexcept {
   int bytes = 0;
-  return ::ioctl(socket(), FIONREAD, &bytes) == 0 && bytes > 0;
+  return ::ioctl(socket(), FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 // Bytes that nobody reads may hide the end behind them from recv(), but not from poll().

@@ -37,8 +37,8 @@ public:
   /// Goes on with connecting as far as it can without waiting; true once the stream runs.
   [[nodiscard]] result<bool> connect(clock::time_point now);
 
-  /// Whether bytes have arrived that read() has not taken; costs a system call.
-  [[nodiscard]] bool has_input() const noexcept;
+  /// How many bytes have arrived that read() has not taken; costs a system call.
+  [[nodiscard]] std::size_t input() const noexcept;
   /// Fails when the server has let go of the connection; for when nothing is read.
   [[nodiscard]] result<void> check() const;
 

@@ -43,7 +43,7 @@ struct setup_request {
   std::vector<std::optional<position>> resumes;
   /// Drops the slot there is and begins anew, whatever the targets hold.
   bool fresh = false;
-  /// Called every second while the slot's creation waits.
+  /// Called while the slot's creation waits: see create_slot().
   std::function<void(const slot_wait&)> waiting = nullptr;
   std::shared_ptr<const stop_signal> stop = nullptr;
 };

@@ -39,6 +39,9 @@ constexpr auto read_blockers = R"(
   LEFT JOIN pg_catalog.pg_prepared_xacts p ON h.pid IS NULL AND p.transaction = w.transactionid
   WHERE w.pid = $1::int AND w.locktype = 'transactionid' AND NOT w.granted)";
 
+// How many seconds long a wait is told every second; later, every ten.
+constexpr int often_at_first = 5;
+
 log_pressure::state status_of(std::string_view text) noexcept {
   if (text == "reserved")
     return log_pressure::state::reserved;
@@ -177,8 +180,10 @@ result<new_slot> create_slot(const conninfo& replication, connection& on, const 
   if (!walsender)
     return tl::unexpected(walsender.error());
   const auto began = std::chrono::steady_clock::now();
+  int seconds = 0;
   const auto report = [&] {
-    if (waiting)
+    ++seconds;
+    if (waiting && (seconds <= often_at_first || seconds % 10 == 0))
       waiting({std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() -
                                                                 began),
                blockers_of(on, walsender->backend_pid())});

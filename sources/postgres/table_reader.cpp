@@ -21,6 +21,23 @@ constexpr auto begin_snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 constexpr auto read_view = "SELECT pg_catalog.pg_current_snapshot();"
                            "SELECT pg_catalog.pg_current_wal_insert_lsn()";
 
+// A range's rows page by page, found by a bitmap of the key's index, cost the server an eighth more
+// than a scan of the whole table; row by row through the index they cost a fifth more (measured,
+// table in memory). Prefetching would cost what the bitmap gains, and the system reads ahead
+// anyway. The memory keeps the bitmap of a range exact.
+constexpr auto read_by_pages = "SET LOCAL enable_indexscan = off;"
+                               "SET LOCAL effective_io_concurrency = 0;"
+                               "SET LOCAL work_mem = '32MB';";
+
+// No TRUNCATE may come between a keyless table's snapshot and its rows, so the lock comes first.
+std::string before_snapshot(const relation& table, const stored_table& stored, range_scheme scheme,
+                            bool is_part) {
+  if (scheme == range_scheme::keyless)
+    return std::string{"LOCK TABLE "} + (stored.is_partitioned ? "" : "ONLY ") +
+           quote_table(table.table) + " IN ACCESS SHARE MODE;";
+  return is_part ? read_by_pages : "";
+}
+
 class reader final : public table_reader {
 public:
   reader(config::source_config source, reader_options options)
@@ -101,17 +118,12 @@ result<view> reader::open(const relation_ptr& table, const load_plan& plan, std:
     return tl::unexpected(facts.error());
   if (range >= plan.ranges.size())
     return fail(errc::invariant_broken, "{} has no range {}", to_string(table->table), range);
-  const auto from = from_clause(*table, **facts);
-  // No TRUNCATE may come between this snapshot and its rows, so the lock is taken before it.
-  const auto lock = plan.scheme != range_scheme::keyless ? std::string{}
-                    : (*facts)->is_partitioned
-                        ? "LOCK TABLE " + quote_table(table->table) + " IN ACCESS SHARE MODE;"
-                        : "LOCK TABLE ONLY " + quote_table(table->table) + " IN ACCESS SHARE MODE;";
-  auto seen = begin_view(lock);
+  const auto where = where_clause(*table, **facts, plan.by_page, plan.ranges[range]);
+  auto seen = begin_view(before_snapshot(*table, **facts, plan.scheme, !where.empty()));
   if (!seen)
     return give_up(seen);
-  copy_ = "COPY (SELECT " + column_list(*table) + from +
-          where_clause(*table, **facts, plan.by_page, plan.ranges[range]) + ") TO STDOUT";
+  copy_ =
+      "COPY (SELECT " + column_list(*table) + from_clause(*table, **facts) + where + ") TO STDOUT";
   table_ = table;
   at_end_ = false;
   return seen;

@@ -199,21 +199,41 @@ inline config::target_config ndjson_config(const std::filesystem::path& file) {
 
 class ndjson_under_test final : public target_under_test {
 public:
-  explicit ndjson_under_test(const std::filesystem::path& folder) : file_(folder / "t.ndjson") {}
+  explicit ndjson_under_test(const std::filesystem::path& folder, std::uint64_t rotate_bytes = 0)
+      : file_(folder / "t.ndjson"), rotate_bytes_(rotate_bytes) {}
 
   std::unique_ptr<sinks::sink> make() override {
-    return std::move(*sinks::make_sink(ndjson_config(file_)));
+    auto target = ndjson_config(file_);
+    target.rotate_bytes = rotate_bytes_;
+    return std::move(*sinks::make_sink(target));
   }
   shown_rows rows(const target_table_ptr& table) override {
     line_replay replay(table);
-    for (const auto& line : read_lines(file_))
+    for (const auto& line : lines())
       replay.apply(line);
     return replay.rows();
+  }
+  /// Of all its files, oldest first.
+  [[nodiscard]] std::vector<json_value> lines() const {
+    std::vector<json_value> out;
+    const auto add = [&](const std::filesystem::path& file) {
+      for (auto& line : read_lines(file))
+        out.push_back(std::move(line));
+    };
+    for (int i = 1; std::filesystem::exists(aside(i)); ++i)
+      add(aside(i));
+    add(file_);
+    return out;
   }
   void break_lock() override { std::filesystem::remove(file_.string() + ".lock"); }
 
 private:
+  [[nodiscard]] std::string aside(int number) const {
+    return fmt::format("{}.{:06}", file_.string(), number);
+  }
+
   std::filesystem::path file_;
+  std::uint64_t rotate_bytes_;
 };
 
 class null_under_test final : public target_under_test {

@@ -200,6 +200,24 @@ def test_status_as_json(database, pipeline, table):
                             ["pipelines"][0]["slots"] if s["ours"]][0]["active"], within=20)
 
 
+def test_status_reads_every_sink(database, pipeline, table, tmp_path):
+    run = pipeline(T, target=f'[[sink]]\nname = "rows"\nflavor = "sqlite"\npath = "{tmp_path}/p/target.db"\n'
+                             f'[[sink]]\nname = "lines"\nflavor = "ndjson"\npath = "{tmp_path}/p/out.ndjson"\n'
+                             f'[[sink]]\nname = "nothing"\nflavor = "null"\n')
+    said = run.command("validate")
+    assert said.returncode == 0 and "sink nothing: it keeps no checkpoint" in said.stdout, said.stdout
+    run.start()
+    run.until_equal("public.t")
+    database.run("DELETE FROM public.t WHERE id > 100")
+    said = run.command("status", "--caught-up", "--timeout", "30")
+    assert said.returncode == 0, said.stdout
+    lines = [line for line in (tmp_path / "p" / "out.ndjson").read_text().splitlines() if '"op":"d"' in line]
+    assert len(lines) == 400
+    targets = json.loads(run.command("status", "--json").stdout)["pipelines"][0]["targets"]
+    assert [t["name"] for t in targets] == ["rows", "lines", "nothing"]
+    assert targets[0]["position"] and targets[1]["position"] and not targets[2]["position"]
+
+
 def test_status_works_while_the_source_is_down_or_the_pipeline_is(pipeline, table):
     run = pipeline(T)
     assert run.once() == 0

@@ -30,6 +30,7 @@ weights usual() {
   set(happening::prove, 4);
   set(happening::apply, 30);
   set(happening::report, 26);
+  set(happening::hear, 20);
   set(happening::late, 3);
   set(happening::durable, 3);
   set(happening::confirm, 3);
@@ -71,6 +72,9 @@ setting draw(dice& from, const tilt& wanted) {
   world.modest = from.one_in(4);
   world.wraps = from.one_in(4);
   world.plans_late = from.one_in(3);
+  world.hears_late = from.one_in(2);
+  if (wanted.crashes && world.tables > 1 && from.one_in(4))
+    world.late_table = world.tables;
   world.starts_early = from.one_in(4);
   world.is_document = wanted.document;
   world.is_relaxed = from.one_in(3);

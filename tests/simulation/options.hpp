@@ -36,6 +36,7 @@ enum class happening : std::uint8_t {
   look,        ///< A snapshot for its own sake is taken.
   prove,       ///< … and handed over.
   apply,       ///< The target takes a batch.
+  hear,        ///< … and the load coordinator hears of something the engine said.
   report,      ///< … and its answer arrives.
   late,        ///< A batch of a dead session arrives at the target.
   durable,     ///< The checkpoint interval is over.
@@ -61,6 +62,9 @@ struct options {
   bool modest = false;     ///< Snapshots claim less than they see (not for keyless).
   bool wraps = false;      ///< Transaction numbers pass 2^32 on the way.
   bool plans_late = false; ///< A table is planned only when its wave opens.
+  bool hears_late = false; ///< What the engine says reaches the coordinator only in its time.
+  /// One more than the table that is configured only from the second life on; 0: none.
+  std::uint8_t late_table = 0;
   bool starts_early =
       false;                ///< The stream is resumed at what was confirmed, not at the checkpoint.
   bool is_document = false; ///< The target compares versions and knows no transactions.

@@ -72,6 +72,8 @@ private:
     shrunk |= simplify(&options::modest, false);
     shrunk |= simplify(&options::wraps, false);
     shrunk |= simplify(&options::plans_late, false);
+    shrunk |= simplify(&options::hears_late, false);
+    shrunk |= simplify<std::uint8_t>(&options::late_table, 0);
     shrunk |= simplify(&options::starts_early, false);
     shrunk |= simplify(&options::is_relaxed, false);
     shrunk |= simplify(&options::batch_changes, simplest.batch_changes);

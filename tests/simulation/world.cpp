@@ -1,6 +1,7 @@
 #include "tests/simulation/world.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tests/simulation/document_target.hpp"
@@ -40,7 +41,8 @@ world::world(const options& how, const engine::rule_switches& rule, story& told)
       rows += fmt::format(" k{}={}", key_text(key), describe(source_.rows()[table].rows[key]));
     if (options_.kinds[table] == table_kind::keyless)
       rows = " " + describe(source_.rows()[table].bags);
-    story_.say("table {}, {}, {} range(s), waves of {}:{}", table_name(table),
+    story_.say("table {}{}, {}, {} range(s), waves of {}:{}", table_name(table),
+               options_.late_table == table + 1 ? ", taken only from the second life on" : "",
                kinds[static_cast<std::size_t>(options_.kinds[table])], options_.ranges,
                options_.wave, rows);
   }
@@ -64,7 +66,13 @@ engine::start_point world::start_point(const sink_state& state,
   return out;
 }
 
+bool world::is_taken(std::size_t table) const {
+  return options_.kinds[table] != table_kind::ignored &&
+         (options_.late_table != table + 1 || lives_ > 1);
+}
+
 void world::start() {
+  ++lives_;
   const auto state = target_->open();
   if (!state.resume)
     slot_ = source_.log_end();
@@ -72,7 +80,7 @@ void world::start() {
   std::vector<std::size_t> tables;
   std::vector<relation_ptr> shapes;
   for (std::size_t table = 0; table < options_.tables; ++table) {
-    if (options_.kinds[table] == table_kind::ignored)
+    if (!is_taken(table))
       continue;
     auto progress = engine::stored_progress(state, table_name(table));
     if (!accept(progress))
@@ -198,6 +206,8 @@ bool world::happen(const step& next) {
       return work(how[0]);
     case happening::report:
       return report();
+    case happening::hear:
+      return hear();
     case happening::late:
       return late(how[0]);
     case happening::durable:
@@ -265,6 +275,14 @@ bool world::report() {
   return true;
 }
 
+bool world::hear() {
+  if (life_->said.empty())
+    return false;
+  life_->load->on(life_->said.front());
+  life_->said.pop_front();
+  return true;
+}
+
 bool world::late(std::uint8_t which) {
   if (!target_->receive_late(which))
     return false;
@@ -301,8 +319,9 @@ void world::settle(bool source_is_empty, bool provides) {
     tally_.pieces += !(*next)->ends_transaction;
     target_->submit(std::move(*next));
   }
-  for (const auto& each : made.take_news())
-    life_->load->on(each);
+  std::ranges::move(made.take_news(), std::back_inserter(life_->said));
+  while (!options_.hears_late && hear()) {
+  }
   if (const auto back = made.take_stream_credit(); back.blocks > 0)
     life_->stream_window.restore(back);
   life_->load->restore(made.take_load_credit());
@@ -311,8 +330,7 @@ void world::settle(bool source_is_empty, bool provides) {
     if (shape == nullptr)
       break;
     const auto table = static_cast<std::size_t>(shape->table.name.front() - 'a');
-    const auto taken = options_.kinds[table] != table_kind::ignored;
-    accept(made.provide(shape, taken ? make_target(shape) : nullptr));
+    accept(made.provide(shape, is_taken(table) ? make_target(shape) : nullptr));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +64,8 @@ private:
     engine::engine engine;
     log_reader log;
     std::unique_ptr<coordinator> load;
-    position from; ///< Where the engine began.
+    std::deque<engine::news> said; ///< Not heard of yet.
+    position from;                 ///< Where the engine began.
     credit_window stream_window{{1, 1}};
     position written;
     position acknowledged;
@@ -75,6 +77,8 @@ private:
   bool advance();
   bool work(std::uint8_t which);
   bool report();
+  bool hear();
+  [[nodiscard]] bool is_taken(std::size_t table) const;
   bool late(std::uint8_t which);
   bool confirm();
   void crash(std::uint8_t last_writes, bool power_is_lost);
@@ -113,6 +117,7 @@ private:
   std::unique_ptr<life> life_;
   position slot_; ///< Where the log may be read from: what was confirmed last.
   std::array<std::pair<std::string, table_progress>, tables_max> progress_; ///< As last parsed.
+  std::uint32_t lives_ = 0;
   std::string wrong_;
   tally tally_;
 };

@@ -220,6 +220,8 @@ TEST(connection_text, adds_a_parameter_that_wins) {
   EXPECT_EQ(with_parameter("postgresql://h/d?a=1", "k", "/x y&z"),
             "postgresql://h/d?a=1&k=/x%20y%26z");
   EXPECT_EQ(with_parameter("postgresql://h/d?", "k", "v"), "postgresql://h/d?k=v");
+  EXPECT_EQ(with_parameter("postgresql://h/d?a=1&", "k", "v"), "postgresql://h/d?a=1&k=v");
+  EXPECT_EQ(with_parameter("postgresql://h/d?a=?", "k", "v"), "postgresql://h/d?a=?&k=v");
   EXPECT_EQ(with_parameter("host=h", "k", "it's \\"), "host='h' k='it\\'s \\\\'");
   EXPECT_EQ(look_into("host='h' k='it\\'s \\\\'")->parameters.at("k"), "it's \\");
 }
