@@ -52,6 +52,7 @@ pipeline_actor::behavior_type pipeline_supervisor::start(root_actor root,
                                label());
   stats_->running();
   self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  self_->monitor(root_);
   begin_life();
   return {
       [this](const set_up_done& done) { on_set_up(done); },
@@ -87,6 +88,11 @@ void pipeline_supervisor::on_set_up(const set_up_done& done) {
 }
 
 void pipeline_supervisor::on_down(const caf::down_msg& down) {
+  if (down.source == root_.address()) {
+    is_stopping_ = true; // Nobody would hear of a failure any more.
+    on_stop();
+    return;
+  }
   auto& all = troupe_.members;
   const auto gone = std::find_if(all.begin(), all.end(), [&](const troupe::member& member) {
     return member.who->address() == down.source;
