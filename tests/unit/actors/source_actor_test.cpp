@@ -178,7 +178,11 @@ TEST_F(source_actor_test, has_an_unknown_shape_looked_up_elsewhere) {
   EXPECT_EQ(asked->oid, 42u);
   self->send(source, shape_found{42, table});
   EXPECT_TRUE(hear<shipment>());
+  // Rows may leave before the shape has come; once the actor is gone it has taken both messages.
+  caf::anon_send_exit(source, caf::exit_reason::user_shutdown);
+  ASSERT_TRUE(hear<caf::down_msg>());
   EXPECT_EQ(log->provided, 1);
+  source = nullptr;
 }
 
 TEST_F(source_actor_test, ends_with_the_error_of_its_log) {
