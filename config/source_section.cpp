@@ -18,6 +18,9 @@ constexpr std::array<std::string_view, 5> modes{"disable", "prefer", "require", 
 // Where Debian, Alpine and their kin keep the certificates of the public authorities.
 constexpr auto public_authorities = "/etc/ssl/certs/ca-certificates.crt";
 
+// PostgreSQL cuts longer names off, and another publication's name is made of this one.
+constexpr std::size_t publication_size_max = 63 - std::string_view{"_append"}.size();
+
 constexpr std::uint64_t hour_ms = 3'600'000;
 
 std::optional<ssl_mode> parse_mode(std::string text) {
@@ -163,8 +166,8 @@ void read_stream(section& in, source_config& out) {
   if (!is_slot_name(out.slot_name))
     in.report("slot_name", "expected at most 63 of a to z, 0 to 9 and _");
   in.read("publication", out.publication);
-  if (out.publication.size() > 63)
-    in.report("publication", "expected at most 63 bytes");
+  if (out.publication.size() > publication_size_max)
+    in.report("publication", "expected at most 56 bytes, since _append is added for a second one");
 }
 
 } // namespace

@@ -195,9 +195,10 @@ TEST(source_section, refuses_what_is_not_a_postgresql_log) {
 TEST(source_section, refuses_names_that_the_server_would) {
   EXPECT_EQ(refused(source("url_env = \"DATABASE_URL\"\nslot_name = \"My-Slot\"\n")),
             "cdc.toml:3:13: source.slot_name: expected at most 63 of a to z, 0 to 9 and _");
-  EXPECT_EQ(refused(source("url_env = \"DATABASE_URL\"\npublication = \"" + std::string(64, 'p') +
+  EXPECT_EQ(refused(source("url_env = \"DATABASE_URL\"\npublication = \"" + std::string(57, 'p') +
                            "\"\n")),
-            "cdc.toml:3:15: source.publication: expected at most 63 bytes");
+            "cdc.toml:3:15: source.publication: expected at most 56 bytes, since _append is added "
+            "for a second one");
 }
 
 TEST(connection_text, tells_servers_apart_by_host_and_port) {
