@@ -138,7 +138,8 @@ const char* split(block_builder& out, char* begin, char* end, std::size_t column
         return "has an unknown escape";
       out.piece(value, plain_end);
     }
-    value = stop + 1;
+    if (!is_last)
+      value = stop + 1;
   }
   return columns == 0 && begin != end ? "has too many columns" : nullptr;
 }
