@@ -149,6 +149,15 @@ void judge_identity(const table_standing& table, survey& into) {
                   name, why, full, way_on));
 }
 
+/// What happens to partitions as tables is not in the log of their root.
+void warn_of_partitions(const table_standing& table, survey& into) {
+  if (table.wanted.is_partitioned)
+    into.warn(fmt::format("{} is partitioned: ATTACH PARTITION, DETACH PARTITION and TRUNCATE of a "
+                          "single partition change its rows without a word in the log; the targets "
+                          "keep what they have until it is loaded anew",
+                          to_string(table.chosen.shape->table)));
+}
+
 /// A configured key must be in the old rows that the log carries.
 void judge_configured_key(const table_standing& table, const config::sync_config& section,
                           survey& into) {
@@ -226,6 +235,7 @@ void judge_tables(std::span<const table_standing> tables,
     judge_rights(table, role, into);
     judge_identity(table, into);
     judge_configured_key(table, sections[table.chosen.section], into);
+    warn_of_partitions(table, into);
   }
 }
 

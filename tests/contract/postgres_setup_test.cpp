@@ -204,6 +204,21 @@ TEST_F(postgres_setup, refuses_a_partitioned_table_by_the_leaf_that_has_no_ident
   expect_refused(errc::identity_missing, {"public.p", "public.p2"});
 }
 
+TEST_F(postgres_setup, says_what_the_log_does_not_tell_of_partitions) {
+  db_->sql("CREATE TABLE p (id int PRIMARY KEY) PARTITION BY RANGE (id);"
+           "CREATE TABLE p1 PARTITION OF p DEFAULT");
+  sections_ = {section("public.p"), section("public.a")};
+
+  const auto notes = must_prepare().notes;
+
+  const auto told = [&](const char* start) {
+    return std::ranges::any_of(notes,
+                               [&](const std::string& each) { return each.starts_with(start); });
+  };
+  EXPECT_TRUE(told("public.p is partitioned"));
+  EXPECT_FALSE(told("public.a is partitioned"));
+}
+
 TEST_F(postgres_setup, names_every_mistake_at_once) {
   sections_ = {section("public.nowhere"), section("public.log"), section("public.v")};
   db_->sql("CREATE VIEW v AS SELECT 1 AS x");
