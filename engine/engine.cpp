@@ -21,7 +21,8 @@ bool all_are_finished(std::span<const table_setup> tables) {
       tables, [](const table_setup& each) { return each.progress && each.progress->finished(); });
 }
 
-/// The change with this number, looked for from `from` on: answers come in the order of the changes.
+/// The change with this number, looked for from `from` on: answers come in the order of the
+/// changes.
 const change* change_of(const batch& work, std::size_t& from, std::uint64_t number) {
   if (from < work.changes.size() && work.changes[from].number > number)
     from = 0;
@@ -49,7 +50,12 @@ result<std::optional<table_progress>> stored_progress(const sink_state& state,
 }
 
 bool needs_start_view(const sink_state& state, std::span<const table_setup> tables) {
-  return !holds_gate(state) && (!all_are_finished(tables) || !state.refetch.empty());
+  return std::ranges::any_of(tables, [&](const table_setup& each) {
+    const auto is_read = !each.progress || !each.progress->finished() ||
+                         std::ranges::find(state.refetch, each.target->name, &listed_key::table) !=
+                             state.refetch.end();
+    return is_read && !holds_gate(state, each.target->name);
+  });
 }
 
 // -- start --------------------------------------------------------------------------------------
@@ -63,6 +69,10 @@ engine::state::state(engine_options options, std::vector<table_setup> tables,
   if (!start.is_first)
     stored_ = start.from;
   restore(std::move(tables), at_target);
+  std::vector<std::string> targets;
+  for (const auto& each : tables_)
+    targets.push_back(each->target->name);
+  gate_.covers(targets);
   if (auto done = gate_.restore(at_target); !done)
     failed_ = std::move(done.error());
   gate_.require(start.unproved);
@@ -110,7 +120,6 @@ void engine::state::pump() {
     else if (wave_.at != open_wave_state::stage::none)
       work_is_due_ = true;
   } while (can_run());
-  bound_map();
   ask_refetches();
   settle_positions();
 }
@@ -154,6 +163,7 @@ result<void> engine::state::failure() const {
 result<batch_ptr> engine::state::next_batch(bool source_is_empty) {
   if (failed_)
     return tl::unexpected(*failed_);
+  bound_map();
   if (outstanding_.size() >= options_.batches_outstanding_max)
     return batch_ptr{};
   auto& ready = out_.ready();

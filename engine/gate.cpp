@@ -12,6 +12,7 @@ namespace cdc::engine {
 namespace {
 
 constexpr std::string_view kept_name = "gate";
+constexpr std::string_view kept_title = "kept"; // and a line for each target
 constexpr std::string_view record_prefix = "unproved/";
 
 std::string name_of(std::uint64_t record) {
@@ -35,14 +36,31 @@ bool read_numbers(std::string_view text, std::vector<std::uint32_t>& out) {
   return !out.empty();
 }
 
+const std::string* find_mark(const sink_state& state) noexcept {
+  const auto found =
+      std::ranges::find(state.records, kept_name, &std::pair<std::string, std::string>::first);
+  return found == state.records.end() ? nullptr : &found->second;
+}
+
 } // namespace
 
-gate::gate(rule_switches rule, bool keeps) : rule_(rule), keeps_(keeps) {
+gate::gate(rule_switches rule, bool keeps) : rule_(rule), keeps_(keeps), covered_(kept_title) {
   // nop
 }
 
+void gate::covers(std::span<const std::string> targets) {
+  covered_ = kept_title;
+  for (const auto& each : targets)
+    covered_.append("\n").append(each);
+}
+
+std::optional<std::string> gate::mark() const {
+  return keeps_ ? std::optional{covered_} : std::nullopt;
+}
+
 result<void> gate::restore(const sink_state& state) {
-  is_marked_ = holds_gate(state);
+  if (const auto* found = find_mark(state))
+    marked_ = *found;
   std::vector<std::uint32_t> xids;
   for (const auto& [name, value] : state.records) {
     if (!name.starts_with(record_prefix))
@@ -128,9 +146,10 @@ std::vector<std::uint32_t> gate::required_now() const {
 }
 
 void gate::take_records(std::vector<record>& out) {
-  if (std::exchange(is_marked_, keeps_) != keeps_)
-    out.push_back(
-        {std::string{kept_name}, keeps_ ? std::optional<std::string>{"kept"} : std::nullopt});
+  if (auto wanted = mark(); marked_ != wanted) {
+    marked_ = wanted;
+    out.push_back({std::string{kept_name}, std::move(wanted)});
+  }
   if (!rule_.gate_restored_is_stored_again) {
     for (const auto number : std::exchange(restored_, {}))
       out.push_back({name_of(number), std::nullopt});
@@ -184,8 +203,20 @@ void gate::release_record(std::uint64_t number) {
 }
 
 bool holds_gate(const sink_state& state) noexcept {
-  return std::ranges::find(state.records, kept_name, &std::pair<std::string, std::string>::first) !=
-         state.records.end();
+  return find_mark(state) != nullptr;
+}
+
+bool holds_gate(const sink_state& state, std::string_view target) noexcept {
+  const auto* found = find_mark(state);
+  if (found == nullptr)
+    return false;
+  for (std::string_view rest = *found; !rest.empty();) {
+    const auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line == target && line.data() != found->data())
+      return true;
+  }
+  return false;
 }
 
 } // namespace cdc::engine

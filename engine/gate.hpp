@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -27,6 +29,9 @@ public:
   /// `keeps`: a load is unfinished, so U is kept and stored.
   gate(rule_switches rule, bool keeps);
 
+  /// The targets whose changes pass here: what is stored says so, since U holds no transaction of
+  /// a table that was not among them.
+  void covers(std::span<const std::string> targets);
   /// The stored U of earlier lives. Records that are not the gate's are passed over.
   [[nodiscard]] result<void> restore(const sink_state& state);
   /// Transactions that no record holds yet: of a first start, or of the plain form.
@@ -57,9 +62,7 @@ public:
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] bool wants_proof() const noexcept { return !unproved_.empty(); }
-  [[nodiscard]] bool has_records() const noexcept {
-    return is_marked_ != keeps_ || !stale_.empty();
-  }
+  [[nodiscard]] bool has_records() const noexcept { return marked_ != mark() || !stale_.empty(); }
 
 private:
   struct passed_transaction {
@@ -69,13 +72,15 @@ private:
     std::uint64_t record = 0; ///< Where it is stored; 0: nowhere yet.
   };
 
+  [[nodiscard]] std::optional<std::string> mark() const;
   template <class Predicate>
   void drop_if(Predicate&& leaves);
   void release_record(std::uint64_t number);
 
   rule_switches rule_;
   bool keeps_;
-  bool is_marked_ = false; ///< The target has the record that says U is kept.
+  std::string covered_;               ///< What the record that says U is kept holds …
+  std::optional<std::string> marked_; ///< … and what it holds at the target.
   std::vector<passed_transaction> unproved_;
   std::vector<std::uint32_t> required_;
   std::optional<snapshot> latest_; ///< The youngest handed over: it has seen what all others have.
@@ -85,7 +90,8 @@ private:
   std::uint64_t last_record_ = 0;
 };
 
-/// The target's records say what reads must have seen.
+/// The target's records say what reads must have seen: at all, and of this target's rows.
 [[nodiscard]] bool holds_gate(const sink_state& state) noexcept;
+[[nodiscard]] bool holds_gate(const sink_state& state, std::string_view target) noexcept;
 
 } // namespace cdc::engine

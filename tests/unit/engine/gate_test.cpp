@@ -154,5 +154,24 @@ TEST(gate, compares_transactions_across_an_epoch) {
   EXPECT_FALSE(now.wants_proof());
 }
 
+TEST(gate, says_of_which_targets_it_holds_every_transaction) {
+  gate now{{}, true};
+  now.covers(std::array<std::string, 2>{"a", "b c"});
+  sink_state at;
+  store(at, now);
+
+  EXPECT_TRUE(holds_gate(at, "a"));
+  EXPECT_TRUE(holds_gate(at, "b c"));
+  EXPECT_FALSE(holds_gate(at, "b"));
+  EXPECT_FALSE(holds_gate(at, "kept"));
+  gate later{{}, true};
+  later.covers(std::array<std::string, 2>{"a", "d"});
+  ASSERT_TRUE(later.restore(at));
+  EXPECT_TRUE(later.has_records()) << "what is stored does not know d";
+  store(at, later);
+  EXPECT_TRUE(holds_gate(at, "d"));
+  EXPECT_FALSE(holds_gate(at, "b c"));
+}
+
 } // namespace
 } // namespace cdc::engine
