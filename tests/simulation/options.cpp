@@ -48,7 +48,7 @@ void draw_tables(dice& from, const tilt& wanted, options& to) {
   to.kinds[0] = keys ? with_key() : table_kind::keyless;
   if (keys && wanted.keyless && from.one_in(4))
     to.kinds[to.tables++] = table_kind::keyless;
-  else if (from.one_in(4))
+  else if (wanted.omits_start_view || from.one_in(4))
     to.kinds[to.tables++] = keys ? with_key() : table_kind::keyless;
   if (keys && wanted.keyless && from.one_in(8))
     to.kinds[0] = table_kind::keyless;
@@ -73,9 +73,10 @@ setting draw(dice& from, const tilt& wanted) {
   world.wraps = from.one_in(4);
   world.plans_late = from.one_in(3);
   world.hears_late = from.one_in(2);
-  if (wanted.crashes && world.tables > 1 && from.one_in(4))
+  if (wanted.crashes && world.tables > 1 && (wanted.omits_start_view || from.one_in(4)))
     world.late_table = world.tables;
   world.starts_early = from.one_in(4);
+  world.omits_start_view = wanted.omits_start_view;
   world.is_document = wanted.document;
   world.is_relaxed = from.one_in(3);
   world.batch_changes = static_cast<std::uint16_t>(from.one_in(2) ? 1 + from.below(4) : 1000);

@@ -36,9 +36,9 @@ enum class happening : std::uint8_t {
   look,        ///< A snapshot for its own sake is taken.
   prove,       ///< … and handed over.
   apply,       ///< The target takes a batch.
-  hear,        ///< … and the load coordinator hears of something the engine said.
   report,      ///< … and its answer arrives.
-  late,        ///< A batch of a dead session arrives at the target.
+  hear,        ///< The load coordinator hears something that the engine said.
+  late,        ///< Something of a dead process arrives at the target.
   durable,     ///< The checkpoint interval is over.
   confirm,     ///< The source is told what is durable.
   crash,       ///< The process dies.
@@ -65,6 +65,7 @@ struct options {
   bool hears_late = false; ///< What the engine says reaches the coordinator only in its time.
   /// One more than the table that is configured only from the second life on; 0: none.
   std::uint8_t late_table = 0;
+  bool omits_start_view = false; ///< A later start does not say what its reads must have seen.
   bool starts_early =
       false;                ///< The stream is resumed at what was confirmed, not at the checkpoint.
   bool is_document = false; ///< The target compares versions and knows no transactions.
@@ -97,6 +98,7 @@ struct tilt {
   bool is_hidden_often = false; ///< Commits stay logged but invisible for long.
   bool moves_often = false;
   bool truncates_often = false;
+  bool omits_start_view = false;
   bool lags_often = false; ///< The stream comes late, in large blocks.
   bool overflows_often = false;
   std::uint16_t steps_max = 88;

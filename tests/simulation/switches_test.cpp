@@ -92,6 +92,17 @@ TEST_P(load_rule_part, is_missed_when_it_is_left_out) {
     std::cout << "CDC_SEED=" << found->seed << "\n" << tell(found->failing, without);
 }
 
+// The plain form: what was in progress when a load began in a pipeline that was running already.
+TEST(start_view, is_missed_when_it_is_left_out) {
+  const auto found = find_failure(
+      1, 10'000,
+      {.keyless = false, .by_hand = false, .is_hidden_often = true, .omits_start_view = true});
+
+  ASSERT_TRUE(found);
+  if (number_from("CDC_TELL"))
+    std::cout << "CDC_SEED=" << found->seed << "\n" << tell(found->failing);
+}
+
 INSTANTIATE_TEST_SUITE_P(each, load_rule_part, testing::ValuesIn(parts),
                          [](const auto& named) { return std::string{named.param.name}; });
 

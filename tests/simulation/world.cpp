@@ -61,6 +61,8 @@ engine::start_point world::start_point(const sink_state& state,
     out.unproved = source_.hidden();
     return out;
   }
+  if (options_.omits_start_view)
+    return out;
   for (const auto xid : source_.look().in_progress)
     out.unproved.push_back(static_cast<std::uint32_t>(xid));
   return out;
