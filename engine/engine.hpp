@@ -154,8 +154,10 @@ public:
   /// Sets what plan() found for a table that has no progress.
   void planned(std::uint16_t table, load_plan plan);
 
-  /// Opens ranges for the rule, before any of their snapshots is taken. One wave at a time. A wave
-  /// holds ranges with keys, or exactly one keyless range (which also pauses the stream).
+  /// Opens ranges for the rule, before any of their snapshots is taken. One wave at a time: one
+  /// that is opened while another is read takes its place, and none may be opened between a wave's
+  /// last end_range() and wave_durable. A wave holds ranges with keys, or exactly one keyless range
+  /// (which also pauses the stream).
   void open_wave(std::span<const range_ref> ranges);
   [[nodiscard]] verdict hand_over(range_ref range, const snapshot& seen, position log_end);
   void rows(range_ref range, block_ptr copied); ///< Held until the stream has passed log_end.

@@ -129,6 +129,7 @@ private:
   row_images filled(const event& what, const route& of, row_images row);
 
   // -- load.cpp
+  void abandon_wave();
   [[nodiscard]] range_lane* lane_of(range_ref range);
   [[nodiscard]] bool may_pass(const range_lane& lane) const;
   void release_rows();

@@ -28,7 +28,10 @@ void engine::state::planned(std::uint16_t table, load_plan plan) {
 }
 
 void engine::state::open_wave(std::span<const range_ref> ranges) {
-  wave_ = {.at = open_wave_state::stage::reading, .lanes = {}, .keyless = nullptr, .mark = 0};
+  if (wave_.at > open_wave_state::stage::reading)
+    return;
+  abandon_wave();
+  wave_.at = open_wave_state::stage::reading;
   for (const auto& each : ranges) {
     auto& table = *tables_[each.table];
     table.ranges.open(each.range);
@@ -36,13 +39,24 @@ void engine::state::open_wave(std::span<const range_ref> ranges) {
     if (table.is_keyless())
       wave_.keyless = &table;
   }
-  if (wave_.keyless == nullptr)
-    return;
-  pause_is_wanted_ = true;
-  if (!out_.inside() || !rule_.keyless_pause)
+  pause_is_wanted_ = wave_.keyless != nullptr;
+  if (pause_is_wanted_ && !rule_.keyless_pause)
     pause_for_keyless();
-  else
-    work_is_due_ = true;
+  work_is_due_ = true;
+  pump();
+}
+
+/// Whoever opens another wave no longer reads this one. Nothing of it counts: rows that were passed
+/// do no harm.
+void engine::state::abandon_wave() {
+  for (auto& lane : wave_.lanes) {
+    drop_rows(lane);
+    tables_[lane.range.table]->ranges.close(lane.range.range);
+  }
+  if (wave_.keyless != nullptr)
+    wave_.keyless->keyless = {};
+  pause_is_wanted_ = is_paused_ = false;
+  wave_ = {};
 }
 
 range_lane* engine::state::lane_of(range_ref range) {
@@ -459,9 +473,7 @@ void engine::state::bound_map() {
 /// dropped entries knew.
 void engine::state::begin_map_anew() {
   gate_.begin_anew();
-  for (auto& lane : wave_.lanes)
-    drop_rows(lane);
-  wave_ = {};
+  abandon_wave();
   std::size_t bytes = 0;
   for (const auto& each : tables_) {
     load_.begin_anew(*each);

@@ -46,6 +46,10 @@ void load_ranges::open(std::uint32_t range) {
   move(range, range_phase::open);
 }
 
+void load_ranges::close(std::uint32_t range) {
+  move(range, range_phase::unopened);
+}
+
 void load_ranges::read(std::uint32_t range, const snapshot& seen, position log_end) {
   each_[range].seen = seen;
   each_[range].log_end = log_end;

@@ -38,6 +38,7 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return each_.size(); }
 
   void open(std::uint32_t range);
+  void close(std::uint32_t range); ///< Unopened again; not after its mark.
   void read(std::uint32_t range, const snapshot& seen, position log_end);
   void end(std::uint32_t range);
   void mark(std::uint32_t range); ///< Its wave's mark has been sent.

@@ -47,19 +47,23 @@ route* routes::find(const relation_ptr& shape) {
 }
 
 route& routes::add(const relation_ptr& shape, target_table_ptr target, tracked_table* table) {
-  auto made = std::make_unique<route>();
-  made->shape = shape;
-  made->columns = static_cast<std::uint32_t>(shape->columns.size());
+  auto& known = by_shape_[shape.get()];
+  if (!known)
+    known = std::make_unique<route>();
+  // One that is given again stays where it is: batches that are out name it.
+  auto& out = *known;
+  out = {};
+  out.shape = shape;
+  out.columns = static_cast<std::uint32_t>(shape->columns.size());
   if (target && table != nullptr) {
-    made->table = table;
-    made->key = key_columns(*target);
-    made->used = used_columns(*target);
-    made->key_is_identity = std::ranges::all_of(
-        made->key, [&](std::uint16_t at) { return shape->columns[at].is_identity_key; });
-    made->on_insert = made->key.empty() ? action::insert : action::upsert;
-    made->to = {.table = std::move(target), .of = made.get(), .batch = 0, .at = 0};
+    out.table = table;
+    out.key = key_columns(*target);
+    out.used = used_columns(*target);
+    out.key_is_identity = std::ranges::all_of(
+        out.key, [&](std::uint16_t at) { return shape->columns[at].is_identity_key; });
+    out.on_insert = out.key.empty() ? action::insert : action::upsert;
+    out.to = {.table = std::move(target), .of = &out, .batch = 0, .at = 0};
   }
-  auto& out = *(by_shape_[shape.get()] = std::move(made));
   by_oid_[shape->oid] = &out;
   if (table != nullptr)
     latest_[table] = &out;

@@ -160,6 +160,25 @@ TEST(keyless, the_snapshot_is_kept_over_a_crash_until_the_checkpoint_has_reached
   EXPECT_EQ((*stored)->keyless, std::nullopt);
 }
 
+TEST(keyless, a_wave_that_takes_its_place_lets_the_stream_go_on) {
+  history of{keyless()};
+  of.opens({0});
+  of.hands_over(0);
+  of.copies(0, {one});
+  of.transaction(701, [](script& t) { t.insert(two); });
+  EXPECT_LT(of.it->passed(), position{1010});
+
+  of.opens({0});
+  of.hands_over(0);
+  of.copies(0, {two});
+  of.ends(0);
+  of.writes();
+
+  EXPECT_EQ(copies_of(of, one), 0U);
+  EXPECT_EQ(copies_of(of, two), 1U);
+  EXPECT_TRUE(of.it->load_finished());
+}
+
 TEST(keyless, an_update_replaces_one_of_the_equal_rows) {
   history of{keyless()};
   of.opens({0});

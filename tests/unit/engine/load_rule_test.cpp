@@ -100,6 +100,32 @@ TEST(load_rule, the_first_start_admits_no_snapshot_that_misses_what_the_slot_cou
   EXPECT_EQ(of.hands_over(0), verdict::accepted);
 }
 
+TEST(load_rule, a_table_that_the_gate_was_not_kept_for_needs_a_view_of_its_own) {
+  history of{options{.bounds = {"100"}}};
+  of.writes();
+  const auto added = target_of(shape_of("added", 2));
+  std::vector<table_setup> tables{{of.table, std::nullopt}};
+  EXPECT_FALSE(needs_start_view(of.at.state(), tables));
+  tables.push_back({added, std::nullopt});
+  EXPECT_TRUE(needs_start_view(of.at.state(), tables));
+
+  start_point start;
+  start.from = *of.at.resume;
+  start.unproved = {599};
+  engine again{{}, tables, of.at.state(), start};
+  again.planned(1, by_key({}));
+  again.open_wave(std::vector<range_ref>{{1, 0}});
+  auto seen = of.now();
+  seen.xmin = 599;
+  seen.in_progress = {599};
+
+  EXPECT_EQ(again.hand_over({1, 0}, seen, {of.end()}), verdict::not_yet);
+  const auto first = again.next_batch(false);
+  ASSERT_TRUE(first && *first);
+  of.at.write(**first);
+  EXPECT_FALSE(needs_start_view(of.at.state(), tables)) << "from here on it is kept for both";
+}
+
 TEST(load_rule, a_map_begun_anew_admits_no_snapshot_that_misses_what_it_forgot) {
   history of{options{.engine = {.map_bytes_max = 200}, .bounds = {"100"}}};
   of.hides(701);
@@ -108,6 +134,9 @@ TEST(load_rule, a_map_begun_anew_admits_no_snapshot_that_misses_what_it_forgot) 
     for (int i = 0; i < 10; ++i)
       t.update({std::to_string(i), "a4", "-", "-"});
   });
+
+  of.sends();
+  of.answers();
 
   EXPECT_TRUE(of.heard(news::what::ranges_void));
   EXPECT_EQ(of.it->entries(), 0U);
@@ -125,6 +154,8 @@ TEST(load_rule, a_map_begun_anew_counts_the_open_transaction) {
   for (int i = 0; i < 10; ++i)
     of.log.update({std::to_string(i), "a4", "-", "-"});
   of.streams(of.log.take());
+  of.sends();
+  of.answers();
 
   ASSERT_TRUE(of.heard(news::what::ranges_void));
   of.opens({0});
