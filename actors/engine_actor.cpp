@@ -83,6 +83,7 @@ void engine_actor_state::on_shipment(const shipment& next) {
   source_is_empty_ = next.source_is_empty;
   if (next.rows) {
     decoded_.push_back(next.decoded);
+    taken_ += credit{1, next.rows->bytes()};
     if (auto taken = core_->stream(next.rows); !taken) {
       fail(taken.error());
       return;
@@ -290,9 +291,12 @@ void engine_actor_state::pay_senders() {
     decoded_.pop_front();
   }
   stream_owed_.done(freed);
-  if (const auto back = stream_owed_.take(idle); back.blocks > 0 && source_)
+  if (const auto back = stream_owed_.take(idle); back.blocks > 0 && source_) {
+    taken_.blocks -= back.blocks;
+    taken_.bytes -= back.bytes;
     caf::anon_send(caf::actor_cast<source_actor>(source_),
                    repayment{options_.life, options_.branch, back});
+  }
   load_owed_.done(core_->take_load_credit());
   news_.back += load_owed_.take(idle);
 }
@@ -357,7 +361,8 @@ void engine_actor_state::show() {
   counts.entries = core_->entries();
   counts.refetch_listed = core_->listed();
   counts.durable = core_->durable().token;
-  options_.stats->owed(stream_owed_.owed());
+  options_.stats->owed(taken_);
+  options_.stats->in_flight(taken_.bytes);
   options_.stats->doing(is_preparing_              ? static_text{"prepares a table"}
                         : core_->outstanding() > 0 ? static_text{"waits for the sink"}
                                                    : static_text{"waits for the source"});

@@ -98,6 +98,7 @@ private:
   std::deque<std::chrono::steady_clock::time_point> decoded_; // Of blocks not paid back yet.
   std::int64_t acknowledged_commit_ = 0;
 
+  credit taken_; ///< Of the stream, and not paid back.
   credit_ledger stream_owed_{{}};
   credit_ledger load_owed_{{}};
   load_news news_;      // Collected until it is sent.

@@ -1,6 +1,7 @@
 #include "actors/link.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <caf/send.hpp>
@@ -37,13 +38,11 @@ void link_out::on_shipment(const shipment& next) {
     return;
   }
   wire::encode(*next.rows, encoded_);
+  const auto* first = reinterpret_cast<const char*>(encoded_.data());
   for (std::size_t at = 0; at < encoded_.size(); at += wire::piece_max) {
     const auto end = std::min(encoded_.size(), at + wire::piece_max);
-    const auto cut = [this](std::size_t i) {
-      return encoded_.begin() + static_cast<std::ptrdiff_t>(i);
-    };
-    self_->send(
-        far_, link_piece{life_, end == encoded_.size(), next.source_is_empty, {cut(at), cut(end)}});
+    self_->send(far_, link_piece{life_, end == encoded_.size(), next.source_is_empty,
+                                 std::string{first + at, first + end}});
   }
 }
 
@@ -110,12 +109,12 @@ void link_in::on_piece(const link_piece& piece) {
     self_->quit(to_caf({errc::malformed_message, "a block of the link is too long"}));
     return;
   }
-  collected_.insert(collected_.end(), piece.bytes.begin(), piece.bytes.end());
+  collected_ += piece.bytes;
   if (!piece.is_last)
     return;
   shipment next{life_, {}, piece.source_is_empty, std::chrono::steady_clock::now()};
   if (!collected_.empty()) {
-    auto rows = wire::decode_block(collected_, pool_, shapes_);
+    auto rows = wire::decode_block(std::as_bytes(std::span{collected_}), pool_, shapes_);
     collected_.clear();
     if (!rows) {
       self_->quit(to_caf(rows.error()));

@@ -32,7 +32,7 @@ struct link_piece {
   incarnation life = 0;
   bool is_last = true;
   bool source_is_empty = false;
-  std::vector<std::byte> bytes;
+  std::string bytes; ///< A string: the framework copies any other vector byte by byte.
 };
 
 /// What goes the other way.
@@ -110,7 +110,7 @@ private:
   caf::actor far_; ///< The link_out, once it has sent something.
   engine_actor engine_;
   std::shared_ptr<actor_stats> stats_;
-  std::vector<std::byte> collected_;
+  std::string collected_;
   block_pool pool_{32};
   wire::known_relations shapes_;
 };

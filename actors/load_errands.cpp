@@ -199,20 +199,20 @@ void load_errands::show_slot(const sources::log_pressure& seen) {
   slot.is_active = options_.pipeline_counts->is_connected;
   slot.retained_bytes = seen.retained_bytes;
   switch (seen.status) {
-  case state::reserved:
-    slot.status = wal_status::reserved;
-    break;
-  case state::extended:
-    slot.status = wal_status::extended;
-    break;
-  case state::unreserved:
-    slot.status = wal_status::unreserved;
-    break;
-  case state::lost:
-    slot.status = wal_status::lost;
-    break;
-  case state::unknown:
-    break;
+    case state::reserved:
+      slot.status = wal_status::reserved;
+      break;
+    case state::extended:
+      slot.status = wal_status::extended;
+      break;
+    case state::unreserved:
+      slot.status = wal_status::unreserved;
+      break;
+    case state::lost:
+      slot.status = wal_status::lost;
+      break;
+    case state::unknown:
+      break;
   }
   options_.pipeline_counts->slots({slot});
 }

@@ -51,6 +51,7 @@ void log_reader::handle_messages() {
 
 void log_reader::on_repayment(const repayment& paid) {
   windows_[paid.branch].restore(paid.back);
+  show_credit();
 }
 
 void log_reader::on_shape(const shape_found& answer) {
@@ -134,6 +135,7 @@ void log_reader::take(block_ptr rows) {
   for (auto& window : windows_)
     window.spend(bytes);
   held_ = shipment{options_.life, std::move(rows), false, clock::now()};
+  show_credit();
 }
 
 void log_reader::ship(bool source_is_empty) {
@@ -157,6 +159,18 @@ void log_reader::ask_for_shape() {
 bool log_reader::may_read() const noexcept {
   return !is_quiet_ && std::all_of(windows_.begin(), windows_.end(),
                                    [](const credit_window& window) { return window.open(); });
+}
+
+/// What the branch that holds the others back leaves.
+void log_reader::show_credit() {
+  const auto slowest = std::max_element(windows_.begin(), windows_.end(),
+                                        [](const credit_window& left, const credit_window& right) {
+                                          return left.out().blocks < right.out().blocks;
+                                        });
+  const auto all = slowest->window();
+  const auto out = slowest->out();
+  options_.stats->held({all.blocks - out.blocks, all.bytes - std::min(all.bytes, out.bytes)});
+  options_.stats->in_flight(out.bytes);
 }
 
 // Counters are written once a block: what they say may be a block behind, and costs nothing a row.

@@ -173,10 +173,20 @@ private:
     std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
   }
 
-  static void say(const actors::board_view& now, const actors::flow_view& flow) {
+  void say(const actors::board_view& now, const actors::flow_view& flow) const {
     for (std::size_t i = 0; i < now.pipelines.size() && i < flow.pipelines.size(); ++i)
-      log::voice{now.pipelines[i].name}.info("supervisor.progress", "{}",
-                                             progress_text(now.pipelines[i], flow.pipelines[i]));
+      if (has_news(now.pipelines[i], i))
+        log::voice{now.pipelines[i].name}.info("supervisor.progress", "{}",
+                                               progress_text(now.pipelines[i], flow.pipelines[i]));
+  }
+
+  // A stream that stands still has nothing to say.
+  [[nodiscard]] bool has_news(const actors::pipeline_view& now, std::size_t number) const {
+    if (!before_ || number >= before_->pipelines.size())
+      return true;
+    const auto& last = before_->pipelines[number];
+    return now.state == actors::pipeline_state::loading || now.state != last.state ||
+           now.events_row != last.events_row;
   }
 
   std::shared_ptr<const actors::board> board_;

@@ -18,13 +18,15 @@ ROWS = 20_000
 class Node:
     """One of the two processes."""
 
-    def __init__(self, role, config, port, log):
-        self.words = [NODE, role, str(config), str(port)]
+    def __init__(self, role, run, port, log):
+        self.words = [NODE, role, str(run.config), str(port)]
+        self.environment = run.environment
         self.log = open(log, "ab")
         self.process = None
 
     def start(self):
-        self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log,
+                                        env=self.environment)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -37,7 +39,7 @@ class Writers:
     def __init__(self, database, seed):
         self.database = database
         self.stop = threading.Event()
-        self.threads = [threading.Thread(target=self.write, args=(seed + i,), daemon=True) for i in range(3)]
+        self.threads = [threading.Thread(target=self.write, args=(seed,), daemon=True)]
 
     def write(self, seed):
         choose = random.Random(seed)
@@ -49,7 +51,8 @@ class Writers:
                     f"UPDATE public.t SET v = repeat('{key % 10}', 3000) WHERE id = {key}",
                     f"DELETE FROM public.t WHERE id = {key}",
                     f"INSERT INTO public.t VALUES ({key}, 0, 'again') ON CONFLICT (id) DO UPDATE SET n = -1",
-                    f"UPDATE public.t SET id = id + 1000000 WHERE id = {key}",
+                    f"UPDATE public.t SET id = id + 1000000 WHERE id = {key} AND NOT EXISTS "
+                    f"(SELECT FROM public.t other WHERE other.id = {key + 1000000})",
                     f"UPDATE public.t SET n = n + 1 WHERE id BETWEEN {key} AND {key + 2000}",
                 ]))
                 time.sleep(0.002)
@@ -68,9 +71,9 @@ class Writers:
 def test_either_process_may_be_killed_at_any_time(database, pipeline, tmp_path):
     database.run("CREATE TABLE public.t (id bigint PRIMARY KEY, n int, v text)",
                  f"INSERT INTO public.t SELECT i, 0, repeat('v', 50) FROM generate_series(1, {ROWS}) i", "ANALYZE")
-    run = pipeline(section("t", table="public.t"), source="load_chunk_rows = 2000\nreconnect_max = 100000\nreconnect_backoff_ms = 50")
+    run = pipeline(section("t", table="public.t"), source="load_chunk_rows = 2000\nreconnect_max = 100000")
     port = free_port()
-    nodes = [Node(role, run.config, port, tmp_path / f"{role}.log") for role in ("source", "target")]
+    nodes = [Node(role, run, port, tmp_path / f"{role}.log") for role in ("source", "target")]
     for node in nodes:
         node.start()
     choose = random.Random(int(os.environ.get("CDC_SEED", "1")))

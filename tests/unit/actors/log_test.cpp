@@ -30,7 +30,10 @@ namespace {
 /// Logs into a file of its own, and back to stderr at its end.
 class log_lines : public testing::Test {
 protected:
-  void SetUp() override { chosen_.to = file_; }
+  void SetUp() override {
+    flush(); // what others held back is theirs
+    chosen_.to = file_;
+  }
   void TearDown() override {
     configure({});
     std::fclose(file_);
