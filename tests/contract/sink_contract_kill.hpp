@@ -104,7 +104,8 @@ inline void survive_kills(target_under_test& target, int kills, unsigned seed,
   std::mt19937 random(seed);
   for (int i = 0; i < kills; ++i) {
     const auto acknowledgements = 1 + static_cast<int>(random() % 40);
-    const auto acknowledged = write_and_kill(target, acknowledgements, random() % 3000);
+    const auto acknowledged =
+        write_and_kill(target, acknowledgements, static_cast<useconds_t>(random() % 3000));
     const auto sink = target.make();
     const auto state = sink->open(orders_stream());
     ASSERT_TRUE(state) << state.error().detail;
