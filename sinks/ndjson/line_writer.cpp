@@ -8,9 +8,9 @@ namespace cdc::sinks::ndjson {
 
 namespace {
 
-std::string as_json(std::string_view text) {
+std::string as_json(std::string_view text, kind what = kind::text) {
   json_writer out;
-  out.string(text);
+  write_value(what, text, out);
   return std::string(out.text());
 }
 
@@ -70,7 +70,7 @@ line_writer::line_writer(target_table_ptr table)
                           shape.columns[*it.source].is_identity_key || it.is_key;
     } else {
       made.is_constant = true;
-      made.constant = as_json(it.constant);
+      made.constant = as_json(it.constant, it.what);
     }
     columns_.push_back(std::move(made));
   }

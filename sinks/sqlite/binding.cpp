@@ -72,8 +72,6 @@ int bind_blob(sqlite3_stmt* to, int at, std::string_view text, blob_space& space
 } // namespace
 
 binding binding_of(const target_column& column, bool numeric_as_number) noexcept {
-  if (!column.source)
-    return binding::text;
   switch (column.what) {
     case kind::boolean:
       return binding::boolean;
@@ -102,7 +100,8 @@ binding binding_of(const target_column& column, bool numeric_as_number) noexcept
   return binding::text;
 }
 
-int bind(sqlite3_stmt* to, int at, binding how, std::string_view text, blob_space& space) noexcept {
+int bind_value(sqlite3_stmt* to, int at, binding how, std::string_view text,
+               blob_space& space) noexcept {
   switch (how) {
     case binding::text:
       return bind_text(to, at, text);

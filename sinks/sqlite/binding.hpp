@@ -44,7 +44,8 @@ private:
 };
 
 /// Binds `text`, which must live until the statement has run. Gives SQLite's code.
-int bind(sqlite3_stmt* to, int at, binding how, std::string_view text, blob_space& space) noexcept;
+int bind_value(sqlite3_stmt* to, int at, binding how, std::string_view text,
+               blob_space& space) noexcept;
 
 /// Decodes `\x…` into `out`, which has room for half of it. False: not such a text.
 [[nodiscard]] bool decode_hex(std::string_view text, char* out) noexcept;

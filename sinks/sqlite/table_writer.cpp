@@ -197,9 +197,10 @@ sqlite3_stmt* table_writer::update_for(bool is_move) {
 
 void table_writer::bind_constants(sqlite3_stmt* to) const {
   for (std::size_t i = 0; i < constants_.size(); ++i) {
-    const auto& text = table_->columns[constants_[i]].constant;
-    sqlite3_bind_text64(to, static_cast<int>(slots_.size() + i + 1), text.c_str(), text.size(),
-                        SQLITE_STATIC, SQLITE_UTF8);
+    const auto& column = table_->columns[constants_[i]];
+    blob_space none; // No constant is of bytes.
+    bind_value(to, static_cast<int>(slots_.size() + i + 1), binding_of(column, false),
+               column.constant, none);
   }
 }
 
@@ -221,7 +222,7 @@ inline int table_writer::bind_at(sqlite3_stmt* to, std::size_t at, const slot& h
                                  const block& from, cell value) {
   const auto parameter_at = static_cast<int>(at);
   if (value.has_value()) [[likely]]
-    return bind(to, parameter_at, how.how, from.text(value), space_);
+    return bind_value(to, parameter_at, how.how, from.text(value), space_);
   return value.is_null() ? sqlite3_bind_null(to, parameter_at) : SQLITE_INTERNAL;
 }
 

@@ -130,6 +130,21 @@ TEST_F(ndjson_lines, keep_the_digits_of_every_number) {
       << content();
 }
 
+TEST_F(ndjson_lines, carry_constants_as_what_they_are) {
+  start();
+  auto table = *items;
+  const auto add = [&](const char* name, const char* text, kind what) {
+    table.columns.push_back({.name = name, .source = std::nullopt, .constant = text, .what = what});
+  };
+  add("level", "3", kind::integer);
+  add("live", "t", kind::boolean);
+  add("from", "public.items", kind::text);
+  write(next_.upsert(std::make_shared<const target_table>(std::move(table)), {"1", "a", "b"})
+            .commit());
+  EXPECT_NE(content().find(R"("level":3,"live":true,"from":"public.items"}})"), std::string::npos)
+      << content();
+}
+
 TEST_F(ndjson_lines, carry_documents_and_arrays_as_their_text) {
   start();
   const auto table = make_table(
