@@ -12,7 +12,7 @@
 namespace cdc::sources::postgres {
 
 struct feedback_options {
-  std::chrono::milliseconds interval{1000};      ///< Between two status updates.
+  std::chrono::milliseconds interval{250};       ///< Of updates; some servers wait a second.
   std::chrono::milliseconds idle_max{2000};      ///< Of silence, then an answer is asked for.
   std::chrono::milliseconds answer_within{2000}; ///< Then the server is taken for dead.
 };

@@ -12,7 +12,7 @@ struct feedback_test : testing::Test {
   feedback told = started({100});
 
   feedback started(position resume) const {
-    feedback made{resume, {}};
+    feedback made{resume, {.interval = 1s}};
     made.start(start);
     return made;
   }
