@@ -141,7 +141,7 @@ TEST_F(ndjson_lines, carry_constants_as_what_they_are) {
   add("from", "public.items", kind::text);
   write(next_.upsert(std::make_shared<const target_table>(std::move(table)), {"1", "a", "b"})
             .commit());
-  EXPECT_NE(content().find(R"("level":3,"live":true,"from":"public.items"}})"), std::string::npos)
+  EXPECT_NE(content().find(R"("level":3,"live":true,"from":"public.items"},)"), std::string::npos)
       << content();
 }
 
