@@ -119,8 +119,8 @@ result<void> database::enter_wal_mode() {
 
 void database::close() noexcept {
   const std::lock_guard lock(mutex_);
-  // An interruption stays until the next statement begins, and would keep the close from writing the
-  // WAL back: a stopped pipeline's file alone must hold everything.
+  // An interruption stays until the next statement begins, and would keep the close from writing
+  // the WAL back: a stopped pipeline's file alone must hold everything.
   if (handle_ != nullptr)
     sqlite3_exec(handle_, "SELECT 1", nullptr, nullptr, nullptr);
   // Statements must be finalized before; what is open is rolled back here.
@@ -132,6 +132,18 @@ result<void> database::execute(const char* sql) {
   const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK)
     return tl::unexpected(explain(code, "running its set-up"));
+  return {};
+}
+
+// A commit syncs nothing under synchronous=NORMAL. What it wrote is in the WAL, or a checkpoint has
+// synced both files; so syncing the WAL is all that is left to do.
+result<void> database::sync() {
+  sqlite3_file* log = nullptr;
+  int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code == SQLITE_OK)
+    code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+  if (code != SQLITE_OK)
+    return tl::unexpected(explain(code, "syncing its WAL"));
   return {};
 }
 

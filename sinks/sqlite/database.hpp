@@ -39,6 +39,9 @@ public:
   [[nodiscard]] result<void> execute(const char* sql);
   [[nodiscard]] result<void> execute(const std::string& sql) { return execute(sql.c_str()); }
 
+  /// Everything committed so far survives a power loss from here on.
+  [[nodiscard]] result<void> sync();
+
   /// What `code`, just returned by this connection, means to an operator.
   [[nodiscard]] error explain(int code, std::string_view doing) const;
 

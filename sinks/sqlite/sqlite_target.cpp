@@ -42,12 +42,11 @@ result<sink_state> sqlite_target::open(const stream_identity& stream) {
 
   // The epoch survives a power loss, and with it the checkpoint that this start resumes from.
   sink_state out;
-  const auto done = set_synchronous(true)
-                        .and_then([&] { return db_.execute("BEGIN IMMEDIATE"); })
+  const auto done = db_.execute("BEGIN IMMEDIATE")
                         .and_then([&] { return state_.open(stream); })
                         .map([&](sink_state state) { out = std::move(state); })
                         .and_then([&] { return db_.execute("COMMIT"); })
-                        .and_then([&] { return set_synchronous(false); });
+                        .and_then([&] { return db_.sync(); });
   if (!done) {
     roll_back();
     return tl::unexpected(done.error());
@@ -181,19 +180,16 @@ result<std::vector<table_writer*>> sqlite_target::writers_for(const batch& work)
 result<write_report> sqlite_target::write(const batch& work) {
   if (db_.is_interrupted())
     return fail(errc::cancelled, "the target was told to stop");
-  auto report = begin(work).and_then([&] { return write_inside(work); });
+  auto report = begin().and_then([&] { return write_inside(work); });
   if (!report)
     roll_back();
   return report;
 }
 
-result<void> sqlite_target::begin(const batch& work) {
+result<void> sqlite_target::begin() {
   if (db_.inside_transaction())
     return {};
-  // Between transactions, where alone the pragma may change.
-  return set_synchronous(work.is_durable && work.ends_transaction)
-      .and_then([&] { return db_.execute("BEGIN IMMEDIATE"); })
-      .and_then([&] { return state_.check(); });
+  return db_.execute("BEGIN IMMEDIATE").and_then([&] { return state_.check(); });
 }
 
 result<write_report> sqlite_target::write_inside(const batch& work) {
@@ -224,35 +220,17 @@ result<void> sqlite_target::write_state(const batch& work) {
 result<void> sqlite_target::finish(const batch& work, write_report& report) {
   if (!work.ends_transaction)
     return {};
-  if (is_full_)
-    if (auto counted = state_.count_durable(); !counted)
-      return counted;
   if (auto committed = db_.execute("COMMIT"); !committed)
     return committed;
   state_.committed();
   if (!work.is_durable)
     return {};
-  // A transaction that was begun before anyone asked has been committed without a sync.
-  if (auto synced = is_full_ ? result<void>() : sync(); !synced)
+  // Readers see the rows already; only who waits for durability waits for the disk.
+  if (auto synced = db_.sync(); !synced)
     return synced;
   if (state_.resume())
     report.durable = state_.resume()->resume;
   return {};
-}
-
-result<void> sqlite_target::sync() {
-  return set_synchronous(true)
-      .and_then([&] { return db_.execute("BEGIN IMMEDIATE"); })
-      .and_then([&] { return state_.check(); })
-      .and_then([&] { return state_.count_durable(); })
-      .and_then([&] { return db_.execute("COMMIT"); });
-}
-
-result<void> sqlite_target::set_synchronous(bool full) {
-  if (full == is_full_)
-    return {};
-  is_full_ = full;
-  return db_.execute(full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
 }
 
 void sqlite_target::roll_back() noexcept {

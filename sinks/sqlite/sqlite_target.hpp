@@ -47,12 +47,10 @@ private:
   [[nodiscard]] result<table_writer*> writer_for(const target_table_ptr& table);
   [[nodiscard]] result<std::vector<table_writer*>> writers_for(const batch& work);
 
-  [[nodiscard]] result<void> begin(const batch& work);
+  [[nodiscard]] result<void> begin();
   [[nodiscard]] result<write_report> write_inside(const batch& work);
   [[nodiscard]] result<void> write_state(const batch& work);
   [[nodiscard]] result<void> finish(const batch& work, write_report& report);
-  [[nodiscard]] result<void> sync();
-  [[nodiscard]] result<void> set_synchronous(bool full);
   void roll_back() noexcept;
 
   sqlite_options options_;
@@ -62,7 +60,6 @@ private:
   refetch_list listed_{state_};
   std::unordered_map<const target_table*, std::unique_ptr<table_writer>> writers_;
   std::map<std::string, std::string> names_; ///< Folded name → the name it was prepared as.
-  bool is_full_ = false;                     ///< synchronous=FULL is set.
 };
 
 } // namespace cdc::sinks::sqlite

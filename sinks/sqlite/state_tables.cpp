@@ -13,8 +13,7 @@ CREATE TABLE IF NOT EXISTS _cdc_checkpoint (
   database TEXT NOT NULL, publication TEXT NOT NULL,
   epoch INTEGER NOT NULL,
   resume INTEGER, version INTEGER,
-  written_at INTEGER NOT NULL,
-  durable_count INTEGER NOT NULL
+  written_at INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS _cdc_progress (
   name TEXT PRIMARY KEY, value TEXT NOT NULL
@@ -144,9 +143,9 @@ result<void> state_tables::claim(const stream_identity& stream) {
   ++epoch_;
   before_ = now_;
   auto write = statement::prepare(
-      db_, "INSERT INTO _cdc_checkpoint VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, NULL, NULL, ?7, 1) "
+      db_, "INSERT INTO _cdc_checkpoint VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, NULL, NULL, ?7) "
            "ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch, "
-           "written_at = excluded.written_at, durable_count = durable_count + 1");
+           "written_at = excluded.written_at");
   if (!write)
     return tl::unexpected(std::move(write).error());
   int at = 0;
@@ -188,7 +187,6 @@ result<void> state_tables::prepare() {
       {&check_, "SELECT 1 FROM _cdc_checkpoint WHERE one = 1 AND epoch = ?1 AND resume IS ?2"},
       {&move_, "UPDATE _cdc_checkpoint SET resume = ?3, version = ?4, written_at = ?5 "
                "WHERE one = 1 AND epoch = ?1 AND resume IS ?2"},
-      {&count_, "UPDATE _cdc_checkpoint SET durable_count = durable_count + 1 WHERE one = 1"},
       {&put_, "INSERT INTO _cdc_progress VALUES (?1, ?2) "
               "ON CONFLICT (name) DO UPDATE SET value = excluded.value"},
       {&drop_, "DELETE FROM _cdc_progress WHERE name = ?1"},
@@ -230,10 +228,6 @@ result<void> state_tables::move_to(const checkpoint& next) {
     return tl::unexpected(fenced(db_));
   now_ = next;
   return {};
-}
-
-result<void> state_tables::count_durable() {
-  return count_.run(db_, writing);
 }
 
 result<void> state_tables::put(const record& it) {

@@ -34,8 +34,6 @@ public:
   /// caller says committed() once its transaction is.
   [[nodiscard]] result<void> move_to(const checkpoint& next);
   void committed() noexcept { before_ = now_; }
-  /// Writes a counter that changes, so that the commit has something to sync.
-  [[nodiscard]] result<void> count_durable();
 
   [[nodiscard]] result<void> put(const record& it);
   [[nodiscard]] result<void> add_listed(std::string_view table, std::string_view key);
@@ -58,7 +56,7 @@ private:
   std::optional<checkpoint> before_; ///< What the database holds as committed.
   std::optional<checkpoint> now_;    ///< What the open transaction has made of it.
   std::set<std::string> tables_;
-  statement check_, move_, count_, put_, drop_, list_, unlist_, clear_, remember_;
+  statement check_, move_, put_, drop_, list_, unlist_, clear_, remember_;
 };
 
 /// Reads the row of `_cdc_checkpoint`, if there is one, from any connection.
