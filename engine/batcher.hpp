@@ -68,6 +68,8 @@ public:
   void leave_unpaid() noexcept;
 
   void begin(const transaction& started);
+  /// What the source did: the changes that follow say so.
+  void follow(operation what) noexcept { event_ = what; }
   void commit(const transaction& ended);
   /// Outside a transaction: the log was seen up to `end`.
   void advance(position end);
@@ -151,6 +153,7 @@ private:
     open_.work->changes.push_back({.what = what,
                                    .keep_if_missing = keep_if_missing,
                                    .is_copy = false,
+                                   .event = event_,
                                    .table = target.at,
                                    .block = block_at,
                                    .before = before,
@@ -167,6 +170,7 @@ private:
     open_.work->changes.push_back({.what = what,
                                    .keep_if_missing = false,
                                    .is_copy = true,
+                                   .event = operation::row,
                                    .table = target.at,
                                    .block = block_at,
                                    .before = before,
@@ -232,6 +236,7 @@ private:
   std::uint64_t version_ = 0;
   std::uint64_t piece_ = 0;
   std::uint64_t number_ = 0;
+  operation event_ = operation::update; ///< Of the source, that is being followed.
   checkpoint reached_;
 };
 

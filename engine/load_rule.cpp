@@ -25,7 +25,7 @@ row_images only_after(row_images row) {
 // -- the stream ---------------------------------------------------------------------------------
 
 void load_rule::complete(route& to, row_images row) {
-  push(action::upsert, to, only_after(row));
+  push(action::upsert, to, row);
   auto& table = *to.table;
   if (table.is_quiet)
     return;
@@ -71,7 +71,7 @@ void load_rule::partial(route& to, row_images row) {
 void load_rule::move(route& to, row_images row, bool is_complete) {
   if (is_complete) {
     remove(to, row);
-    complete(to, row);
+    complete(to, only_after(row));
     return;
   }
   auto& table = *to.table;

@@ -138,6 +138,7 @@ result<void> engine::state::change(const event& what, route& to) {
     is_touched_ = true;
     gate_.pass(out_.xid());
   }
+  out_.follow(what.what);
   if (to.table->is_quiet && !what.is_partial) [[likely]] {
     if (what.what == operation::insert ||
         (what.what == operation::update && what.before == before_image::none && !to.key.empty())) {

@@ -15,7 +15,7 @@
 namespace cdc {
 
 enum class action : std::uint8_t {
-  upsert,   ///< The whole row in `after`. Its key leaves the refetch list.
+  upsert,   ///< The whole row in `after`; `before` where the log had it. Its key leaves the list.
   remove,   ///< By the key in `before` (any image that has the key). Its key leaves the list.
   partial,  ///< The present cells of `after`, key included. No row: answer missing.
   move,     ///< Key of `before` → row of `after`, absent cells kept from the old row. No row: missing.
