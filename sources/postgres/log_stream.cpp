@@ -134,9 +134,13 @@ result<walsender_stream::drain_end> walsender_stream::drain(clock::time_point no
     end = take_messages(now);
     if (connection_.has_decrypted())
       continue;
-    // A read that brought less than libpq had room for has emptied the socket; and of a flow, the
-    // first bytes behind a full one are better left to grow.
-    if (drained_ - before < full_read || (flow_.busy() && connection_.input() < worth_a_read))
+    const auto got = drained_ - before;
+    // Of TLS a read brings one record, often of one row: only one that brings nothing tells that
+    // the socket is empty. Without it, one that brought less than libpq had room for tells; and of
+    // a flow, the first bytes behind a full one are better left to grow.
+    if (connection_.is_encrypted()
+            ? got == 0
+            : got < full_read || (flow_.busy() && connection_.input() < worth_a_read))
       break;
   }
   flow_.drained(drained_, now);

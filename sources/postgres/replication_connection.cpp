@@ -230,6 +230,10 @@ bool replication_connection::has_decrypted() const noexcept {
   return tls && SSL_pending(tls) > 0;
 }
 
+bool replication_connection::is_encrypted() const noexcept {
+  return PQsslInUse(from_.get()) != 0;
+}
+
 result<std::optional<std::span<const std::byte>>> replication_connection::next_message() {
   char* bytes = nullptr;
   const auto size = PQgetCopyData(from_.get(), &bytes, 1);

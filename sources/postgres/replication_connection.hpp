@@ -42,10 +42,11 @@ public:
   /// Fails when the server has let go of the connection; for when nothing is read.
   [[nodiscard]] result<void> check() const;
 
-  /// Takes what the socket has, at most a buffer full.
+  /// Takes what the socket has, at most a buffer full, or a record of TLS.
   [[nodiscard]] result<void> read();
   /// Bytes of the socket that TLS has taken already: no poll would tell of them.
   [[nodiscard]] bool has_decrypted() const noexcept;
+  [[nodiscard]] bool is_encrypted() const noexcept;
   /// The next whole message that was taken; none: read() on. It lives until the next call.
   [[nodiscard]] result<std::optional<std::span<const std::byte>>> next_message();
 

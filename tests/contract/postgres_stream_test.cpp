@@ -290,6 +290,27 @@ TEST_F(postgres_stream, brings_many_large_rows_over_tls_and_without) {
   }
 }
 
+// TLS hands over a record a read, and the server sends a record a row.
+TEST_F(postgres_stream, takes_all_that_has_come_at_once_over_tls_and_without) {
+  prepare("CREATE TABLE t (id serial PRIMARY KEY, v text)");
+  const auto active = "FROM pg_replication_slots WHERE slot_name = '" + db->name() + "'";
+  for (const auto* mode : {"sslmode=require", "sslmode=disable"}) {
+    auto stream = reader(request(mode));
+    ASSERT_TRUE(runs(stream));
+    stream.keeps_blocks = true;
+    stream.may_read = false;
+    db->sql("INSERT INTO t (v) SELECT 'v' FROM generate_series(1, 400)");
+    ASSERT_TRUE(await("SELECT sent_lsn >= '" + to_lsn(log_end()) + "' FROM pg_stat_replication" +
+                      " WHERE pid = (SELECT active_pid " + active + ")"));
+    stream.may_read = true;
+    EXPECT_TRUE(stream.run_until([&] { return stream.rows == 400; })) << stream.rows;
+    EXPECT_LE(stream.blocks.size(), 4u) << mode;
+    stream->confirm(stream.passed);
+    stream->close();
+    ASSERT_TRUE(await("SELECT NOT active " + active));
+  }
+}
+
 // -- positions ------------------------------------------------------------------------------------
 
 TEST_F(postgres_stream, passes_a_message_outside_a_transaction_at_once) {

@@ -53,9 +53,9 @@ class Writers:
                     f"INSERT INTO public.t VALUES ({key}, 0, 'again') ON CONFLICT (id) DO UPDATE SET n = -1",
                     f"UPDATE public.t SET id = id + 1000000 WHERE id = {key} AND NOT EXISTS "
                     f"(SELECT FROM public.t other WHERE other.id = {key + 1000000})",
-                    f"UPDATE public.t SET n = n + 1 WHERE id BETWEEN {key} AND {key + 2000}",
+                    f"UPDATE public.t SET n = n + 1 WHERE id BETWEEN {key} AND {key + 200}",
                 ]))
-                time.sleep(0.002)
+                time.sleep(0.005)
 
     def __enter__(self):
         for thread in self.threads:
