@@ -82,7 +82,7 @@ void load_errands::hasten(clock::time_point now) {
   });
 }
 
-void load_errands::nudge(std::function<void()> then) {
+void load_errands::nudge(const std::function<void()>& then) {
   self_->request(desk_, caf::infinite, nudge_order{})
       .then(
           [this, then](done_atom) {
@@ -121,11 +121,11 @@ void load_errands::look(clock::time_point now) {
 void load_errands::read_rows(clock::time_point now) {
   while (reading_ < reads_at_once && !listed_.empty() && listed_.begin()->first <= now) {
     ++reading_;
-    read(std::move(listed_.extract(listed_.begin()).mapped()));
+    read(listed_.extract(listed_.begin()).mapped());
   }
 }
 
-void load_errands::read(listed_row row) {
+void load_errands::read(const listed_row& row) {
   self_->request(desk_, caf::infinite, key_order{options_.shapes[row.table], row.key})
       .then(
           [this, row](sources::table_reader::found_row& found) {

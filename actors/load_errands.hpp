@@ -52,7 +52,7 @@ public:
   [[nodiscard]] bool reads_keys() const noexcept { return !listed_.empty() || reading_ > 0; }
 
   /// Makes the source's log move and be flushed; `then` runs when it has.
-  void nudge(std::function<void()> then);
+  void nudge(const std::function<void()>& then);
 
   /// Runs after each answer, with null, or with what went wrong.
   std::function<void(const error*)> answered = [](const error*) {};
@@ -67,7 +67,7 @@ private:
   void hasten(clock::time_point now);
   void look(clock::time_point now);
   void read_rows(clock::time_point now);
-  void read(listed_row row);
+  void read(const listed_row& row);
   void offer(const listed_row& row, sources::table_reader::found_row found);
   void read_later(listed_row row);
   void watch_pressure(clock::time_point now);

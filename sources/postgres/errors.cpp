@@ -108,7 +108,7 @@ std::string_view connect_advice(std::string_view sqlstate) noexcept {
   return {};
 }
 
-std::string with_advice(std::string text, std::string_view advice) {
+std::string with_advice(const std::string& text, std::string_view advice) {
   return advice.empty() ? text : text + "; " + std::string{advice};
 }
 

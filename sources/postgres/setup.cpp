@@ -204,7 +204,7 @@ result<void> look_around(const config::source_config& source,
 } // namespace
 
 result<stream_identity> identify(const config::source_config& source,
-                                 std::shared_ptr<const stop_signal> stop) {
+                                 const std::shared_ptr<const stop_signal>& stop) {
   auto on = connect(source, purpose::query, stop);
   if (!on)
     return tl::unexpected(on.error());

@@ -64,8 +64,9 @@ struct prepared_source {
 };
 
 /// Which stream this source is; touches nothing.
-[[nodiscard]] result<stream_identity> identify(const config::source_config& source,
-                                               std::shared_ptr<const stop_signal> stop = nullptr);
+[[nodiscard]] result<stream_identity>
+identify(const config::source_config& source,
+         const std::shared_ptr<const stop_signal>& stop = nullptr);
 
 /// The server's log, now.
 struct log_standing {
