@@ -218,7 +218,7 @@ def load(bench, target):
         limits.append(rows / took)
         if target == "sqlite":
             bare.append(bare_sqlite(rows)[0])
-        run = bench.pipeline(target, source=f"load_workers = {asked.workers}\nload_chunk_rows = 500000")
+        run = bench.pipeline(target, source=f"load_workers = {asked.workers}\nload_chunk_rows = {asked.chunk}")
         began = time.monotonic()
         run.start()
         eventually(lambda: ready(run), within=300)
@@ -338,6 +338,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--rows", type=int, default=0, help="rows (samples for latency); 0: the benchmark's own")
     parser.add_argument("--workers", type=int, default=1, choices=[1, 2])
+    parser.add_argument("--chunk", type=int, default=500_000, help="load_chunk_rows")
     parser.add_argument("--unix", action="store_true", help="over a Unix socket")
     parser.add_argument("--updates", action="store_true")
     parser.add_argument("--txn", type=int, default=1000, choices=[1, 1000], help="rows per transaction")
