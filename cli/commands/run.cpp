@@ -32,6 +32,7 @@
 #include "actors/log.hpp"
 #include "cli/pipeline_factory.hpp"
 #include "cli/progress.hpp"
+#include "cli/selection.hpp"
 #include "supervision/root_supervisor.hpp"
 #include "supervision/service.hpp"
 
@@ -41,15 +42,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
-
-result<std::vector<config::pipeline_config>> read_configuration(const selection& from) {
-  if (!from.folder)
-    return config::read_all(from.files);
-  auto files = config::files_in(*from.folder);
-  if (!files)
-    return tl::unexpected(files.error());
-  return config::read_all(*files);
-}
 
 /// A descriptor that is closed at the end.
 class descriptor {
@@ -335,7 +327,7 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
 
 int run_run(const run_options& options) {
   const stop_signals signals;
-  auto configs = read_configuration(options.from);
+  auto configs = read_selection(options.from);
   if (!configs) {
     fmt::print(stderr, "{}\n", configs.error().detail);
     return 2;
