@@ -134,19 +134,22 @@ def test_B079_a_row_of_uuid_date_time_and_json_is_whole(database, pipeline):
     walk(database, pipeline, [], "u uuid, d date, t time, j jsonb", ["gen_random_uuid(), now(), now(), '{\"a\": [1, null, \"ü\"]}'"])
 
 
+EXTREMES = (
+    ["CREATE TYPE public.pair AS (a int, b text)", "CREATE DOMAIN public.d1 AS public.pair"],
+    "a smallint, b integer, c bigint, d oid, e \"char\", f char(5), g varchar(9), h text, i name, j inet, k cidr, l macaddr, "
+    "m macaddr8, n point, o lseg, p path, q polygon, r circle, s line, t int4range, u nummultirange, v tstzrange, w xml, x pg_lsn, "
+    "y public.pair, z public.d1, aa jsonpath, bb bytea, cc boolean, dd int2vector, ee txid_snapshot, ff daterange[]",
+    ["-32768, -2147483648, -9223372036854775808, 4294967295, 'x', 'ab', 'ü€😀', E'tab\\t nl\\n cr\\r bs\\\\ q'' \"', 'n', '::1/64', '10.0.0.0/8', "
+     "'08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05', '(1.5,-2)', '[(0,0),(1,1)]', '[(0,0),(1,1)]', '((0,0),(1,1))', '<(0,0),1>', '{1,2,3}', "
+     "'[1,10)', '{[1,2),(5,)}', '[2026-01-01,)', '<a>&lt;</a>', '16/B374D848', ROW(1,'a,\"b'), ROW(NULL,''), '$.a[*]', '\\x0001ff', true, '1 2 3', '10:20:10,14', "
+     "'{\"[2026-01-01,2026-02-01)\",empty}'",
+     "32767, 2147483647, 9223372036854775807, 0, '', '', '', '', '', '0.0.0.0', '::/0', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'empty', '{}', 'empty', "
+     "'', '0/0', NULL, NULL, NULL, '', false, '', NULL, '{}'",
+     ", ".join(["NULL"] * 32)])
+
+
 def test_cross_test_1_every_built_in_type_at_its_extremes(database, pipeline):
-    walk(database, pipeline,
-         ["CREATE TYPE public.pair AS (a int, b text)", "CREATE DOMAIN public.d1 AS public.pair"],
-         "a smallint, b integer, c bigint, d oid, e \"char\", f char(5), g varchar(9), h text, i name, j inet, k cidr, l macaddr, "
-         "m macaddr8, n point, o lseg, p path, q polygon, r circle, s line, t int4range, u nummultirange, v tstzrange, w xml, x pg_lsn, "
-         "y public.pair, z public.d1, aa jsonpath, bb bytea, cc boolean, dd int2vector, ee txid_snapshot, ff daterange[]",
-         ["-32768, -2147483648, -9223372036854775808, 4294967295, 'x', 'ab', 'ü€😀', E'tab\\t nl\\n cr\\r bs\\\\ q'' \"', 'n', '::1/64', '10.0.0.0/8', "
-          "'08:00:2b:01:02:03', '08:00:2b:01:02:03:04:05', '(1.5,-2)', '[(0,0),(1,1)]', '[(0,0),(1,1)]', '((0,0),(1,1))', '<(0,0),1>', '{1,2,3}', "
-          "'[1,10)', '{[1,2),(5,)}', '[2026-01-01,)', '<a>&lt;</a>', '16/B374D848', ROW(1,'a,\"b'), ROW(NULL,''), '$.a[*]', '\\x0001ff', true, '1 2 3', '10:20:10,14', "
-          "'{\"[2026-01-01,2026-02-01)\",empty}'",
-          "32767, 2147483647, 9223372036854775807, 0, '', '', '', '', '', '0.0.0.0', '::/0', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'empty', '{}', 'empty', "
-          "'', '0/0', NULL, NULL, NULL, '', false, '', NULL, '{}'",
-          ", ".join(["NULL"] * 32)])
+    walk(database, pipeline, *EXTREMES)
 
 
 def test_extensions_of_contrib_arrive_as_their_text(database, pipeline):

@@ -5,11 +5,11 @@ import pathlib
 import random
 import signal
 import subprocess
-import threading
 import time
 
 import pytest
 from support.pipeline import PROGRAM, free_port, section
+from support.writers import Writers
 
 NODE = os.environ.get("CDC_LINK_NODE") or str(pathlib.Path(PROGRAM).with_name("link_node"))
 ROWS = 20_000
@@ -33,40 +33,6 @@ class Node:
         self.process.wait()
 
 
-class Writers:
-    """Changes rows of every kind until they are stopped."""
-
-    def __init__(self, database, seed):
-        self.database = database
-        self.stop = threading.Event()
-        self.threads = [threading.Thread(target=self.write, args=(seed,), daemon=True)]
-
-    def write(self, seed):
-        choose = random.Random(seed)
-        with self.database.session() as session:
-            while not self.stop.is_set():
-                key = choose.randrange(ROWS)
-                session.run(choose.choice([
-                    f"UPDATE public.t SET n = n + 1 WHERE id = {key}",
-                    f"UPDATE public.t SET v = repeat('{key % 10}', 3000) WHERE id = {key}",
-                    f"DELETE FROM public.t WHERE id = {key}",
-                    f"INSERT INTO public.t VALUES ({key}, 0, 'again') ON CONFLICT (id) DO UPDATE SET n = -1",
-                    f"UPDATE public.t SET id = id + 1000000 WHERE id = {key} AND NOT EXISTS "
-                    f"(SELECT FROM public.t other WHERE other.id = {key + 1000000})",
-                    f"UPDATE public.t SET n = n + 1 WHERE id BETWEEN {key} AND {key + 200}",
-                ]))
-                time.sleep(0.005)
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-
-    def __exit__(self, *_):
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()
-
-
 @pytest.mark.skipif(not os.path.exists(NODE), reason="link_node is not built")
 def test_either_process_may_be_killed_at_any_time(database, pipeline, tmp_path):
     database.run("CREATE TABLE public.t (id bigint PRIMARY KEY, n int, v text)",
@@ -78,7 +44,7 @@ def test_either_process_may_be_killed_at_any_time(database, pipeline, tmp_path):
         node.start()
     choose = random.Random(int(os.environ.get("CDC_SEED", "1")))
     try:
-        with Writers(database, 7):
+        with Writers(database, ROWS, 7):
             for _ in range(20):
                 time.sleep(choose.uniform(0.2, 2.5))
                 node = choose.choice(nodes)
