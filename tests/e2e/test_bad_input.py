@@ -4,12 +4,14 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import subprocess
 import time
 
 import pytest
 
 from support.fault_proxy import FaultProxy
 from support.pipeline import eventually, section
+from support.server import Database, Server
 
 T = section("t", table="public.t")
 
@@ -63,6 +65,22 @@ def test_a_wrong_password_halts_at_once_and_never_shows_it(database, pipeline, t
     run = pipeline(T, url=database.url.replace(":secret@", ":sesame@")).start()
     ends(run, "127.0.0.1", "password", within=20)
     assert "sesame" not in run.log()
+
+
+def test_a_certificate_of_another_authority_is_refused(database, pipeline, table, tmp_path):
+    other = tmp_path / "other.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other", "-keyout",
+                    tmp_path / "other.key", "-out", other], check=True, capture_output=True)
+    run = pipeline(T, source=f'sslmode = "verify-ca"\nsslrootcert = "{other}"').start()
+    ends(run, "127.0.0.1", "sslrootcert")
+
+
+def test_a_certificate_for_another_name_is_refused(database, pipeline, table, server):
+    own = pathlib.Path(server.folder) / "server.crt"
+    settings = f'sslmode = "verify-full"\nsslrootcert = "{own}"'
+    assert pipeline(T, source=settings, url=database.url.replace("127.0.0.1", "localhost")).once() == 0
+    elsewhere = database.url.replace("127.0.0.1", "db.elsewhere") + "?hostaddr=127.0.0.1"
+    ends(pipeline(T, source=settings, folder="q", url=elsewhere).start(), "db.elsewhere", "verify-ca")
 
 
 def test_an_unknown_database_is_named(database, pipeline, table):
@@ -130,6 +148,27 @@ def test_a_slot_of_another_plugin_is_refused(database, pipeline, table):
     database.run(f"SELECT pg_create_logical_replication_slot('{run.slot}', 'test_decoding')")
     run.start()
     ends(run, "test_decoding", run.slot)
+
+
+def test_B026_a_slot_with_two_phase_is_refused(database, pipeline, table):
+    run = pipeline(T)
+    database.run(f"SELECT pg_create_logical_replication_slot('{run.slot}', 'pgoutput', false, true)")
+    run.start()
+    ends(run, "two_phase", run.slot)
+
+
+def test_B100_a_standby_is_refused_and_not_waited_for(ground, pipeline):
+    server = Server(15, f"{ground}/standby")
+    try:
+        server.stop()
+        data = pathlib.Path(server.folder) / "data"
+        (data / "standby.signal").touch()
+        shutil.chown(data / "standby.signal", data.owner(), data.group())
+        server.restart()
+        run = pipeline(T, database=Database(server, "postgres")).start()
+        ends(run, "is a standby", "primary")
+    finally:
+        server.stop("immediate")
 
 
 def test_a_slot_that_was_dropped_is_not_recreated_in_silence(database, pipeline, table):

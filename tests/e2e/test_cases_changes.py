@@ -96,6 +96,34 @@ def test_B103_a_partition_root_is_loaded_once_and_streamed_under_its_own_name(da
     run.until_equal("public.p")
 
 
+def test_B032_what_the_log_does_not_say_of_partitions_is_said_at_the_start(database, pipeline):
+    database.run("CREATE TABLE public.p (id int PRIMARY KEY) PARTITION BY RANGE (id)",
+                 "CREATE TABLE public.p1 PARTITION OF public.p FOR VALUES FROM (0) TO (10)", "INSERT INTO public.p VALUES (1)")
+    run = pipeline(section("p", table="public.p"))
+    said = run.command("validate").stdout
+    assert run.once() == 0
+    for words in "public.p is partitioned", "ATTACH PARTITION", "DETACH PARTITION", "TRUNCATE":
+        assert words in said and words in run.log()
+
+
+def test_B026_a_prepared_transaction_arrives_when_it_commits_and_only_then(database, pipeline):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY)")
+    run = pipeline(section("t", table="public.t")).start()
+    run.until_equal("public.t")
+    for name, row in ("kept", 1), ("dropped", 2), ("over a restart", 3):
+        database.run(f"BEGIN; INSERT INTO public.t VALUES ({row}); PREPARE TRANSACTION '{database.name} {name}'")
+    database.run("INSERT INTO public.t VALUES (4)")
+    eventually(lambda: run.target("SELECT id FROM t") == [(4,)])
+
+    database.run(f"COMMIT PREPARED '{database.name} kept'", f"ROLLBACK PREPARED '{database.name} dropped'")
+    eventually(lambda: run.target("SELECT id FROM t ORDER BY id") == [(1,), (4,)])
+    run.kill()
+    run.start()
+    database.run(f"COMMIT PREPARED '{database.name} over a restart'")
+    run.until_equal("public.t")
+    assert run.target("SELECT id FROM t ORDER BY id") == [(1,), (3,), (4,)]
+
+
 def test_B109_a_keyless_load_that_is_killed_has_no_row_twice(database, pipeline):
     database.run("CREATE TABLE public.log (v int, w text)",
                  "INSERT INTO public.log SELECT i % 100, repeat('x', 50) FROM generate_series(1, 60000) i")
@@ -144,7 +172,7 @@ def test_the_same_row_twice_in_a_transaction_ends_with_the_last_value(database, 
     run.until_equal("public.t")
 
 
-def test_a_rolled_back_savepoint_leaves_nothing(database, pipeline):
+def test_B025_a_rolled_back_savepoint_leaves_nothing_and_takes_nothing_else(database, pipeline):
     database.run("CREATE TABLE public.t (id int PRIMARY KEY)")
     run = pipeline(section("t", table="public.t")).start()
     with database.session() as session:
@@ -220,3 +248,45 @@ def test_patterns_choose_many_tables_with_one_section(database, pipeline):
         session.transaction(*[f"INSERT INTO public.t{i} VALUES (2, 'b')" for i in range(30)])
     run.until_equal(*[f"public.t{i}" for i in range(30)])
     assert run.target("SELECT count(*) FROM sqlite_master WHERE name = 'audit_x'") == [(0,)]
+
+
+def test_a_table_that_is_dropped_and_created_again_is_loaded_anew(database, pipeline):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", "CREATE TABLE public.u (id int PRIMARY KEY)",
+                 "INSERT INTO public.t SELECT i, 'old' FROM generate_series(1, 200) i")
+    run = pipeline(section("t", table="public.t"), section("u", table="public.u")).start()
+    run.until_equal("public.t")
+    run.kill()
+    database.run("INSERT INTO public.t VALUES (300, 'old, and still in the log')", "DROP TABLE public.t",
+                 "CREATE TABLE public.t (id int PRIMARY KEY, v text)",
+                 "INSERT INTO public.t SELECT i, 'new' FROM generate_series(1, 10) i", "INSERT INTO public.u VALUES (1)",
+                 f'ALTER PUBLICATION "{run.slot}_pub" ADD TABLE public.t', "INSERT INTO public.t VALUES (50, 'added')")
+    run.start()
+    run.until_equal("public.t", "public.u")
+    assert "public.t is another table" in run.log()
+
+
+def test_tables_that_take_the_name_of_another_while_it_is_followed(database, pipeline):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", "INSERT INTO public.t SELECT i, 'first' FROM generate_series(1, 50) i")
+    run = pipeline(section("t", table="public.t"))
+    database.run(f'CREATE PUBLICATION "{run.slot}_pub" FOR ALL TABLES WITH (publish_via_partition_root = true)')
+    run.start()
+    run.until_equal("public.t")
+    database.run("DROP TABLE public.t", "CREATE TABLE public.t (id int PRIMARY KEY, v text)",
+                 "INSERT INTO public.t SELECT i, 'second' FROM generate_series(40, 60) i")
+    run.until_equal("public.t")
+    with database.session() as session:
+        session.run("CREATE TABLE public.next (id int PRIMARY KEY, v text)")
+        session.run("INSERT INTO public.next VALUES (1, 'third')")
+        session.transaction("ALTER TABLE public.t RENAME TO before", "ALTER TABLE public.next RENAME TO t")
+        session.run("INSERT INTO public.t VALUES (2, 'third')")
+    run.until_equal("public.t")
+    assert run.running
+
+
+def test_a_column_that_is_dropped_during_the_load(database, pipeline):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, a text, b int)",
+                 "INSERT INTO public.t SELECT i, 'a' || i, i FROM generate_series(1, 20000) i")
+    run = pipeline(section("t", table="public.t"), source="load_chunk_rows = 1000", engine="load_max_rows_per_sec = 5000").start()
+    eventually(lambda: run.target("SELECT 1 FROM t LIMIT 1"), what="the first rows")
+    database.run("ALTER TABLE public.t DROP COLUMN b", "UPDATE public.t SET a = 'later' WHERE id % 100 = 0")
+    run.until_equal("public.t")

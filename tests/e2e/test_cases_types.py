@@ -26,7 +26,7 @@ def walk(database, pipeline, setup, columns, rows, within=60):
     return run
 
 
-def test_B001_infinite_timestamps_arrive_as_they_are(database, pipeline):
+def test_B001_B064_infinite_timestamps_arrive_as_they_are(database, pipeline):
     run = walk(database, pipeline, [], "at timestamp, atz timestamptz, d date",
                ["'-infinity', 'infinity', '-infinity'", "'infinity', '-infinity', 'infinity'", "now(), now(), now()"])
     assert run.target("SELECT at, atz, d FROM t WHERE id = 0") == [("-infinity", "infinity", "-infinity")]
@@ -109,6 +109,13 @@ def test_B017_array_delimiters_and_domain_values(database, pipeline):
     walk(database, pipeline, ["CREATE TYPE public.mood AS ENUM ('sad', 'happy')", "CREATE DOMAIN public.whole AS int"],
          "a public.mood[], b box[], c public.whole, d int[], e text[][]",
          ["'{sad,happy}', '{(1,1),(0,0);(2,2),(1,1)}', 7, '[0:1]={1,2}', '{{a,b},{c,NULL}}'", "'{}', '{}', NULL, '{NULL}', NULL"])
+
+
+def test_B019_no_far_future_date_costs_any_row(database, pipeline):
+    run = walk(database, pipeline, [], "d date, at timestamptz",
+               ["'9999-12-31', '9999-12-31 23:59:59+00'", "'10000-01-01', '10000-01-01+00'", "'2026-01-01', '2026-01-01+00'",
+                "'5874897-12-31', '294276-12-31 23:59:59.999999+00'", "'21026-01-01', '20260-11-30 12:00+00'"])
+    assert run.target("SELECT count(*), count(d), count(at) FROM t") == [(15, 15, 15)]
 
 
 def test_B067_an_empty_array_is_not_an_array_of_an_empty_string(database, pipeline):

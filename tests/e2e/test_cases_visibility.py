@@ -105,7 +105,7 @@ def test_V001_a_hidden_commit_before_the_load_is_not_overwritten_by_the_old_row(
     assert run.target("SELECT n FROM t WHERE id = 1") == [(1,)]
 
 
-def test_V001_eight_writers_with_small_ranges_and_no_setting(database, pipeline):
+def test_V001_B020_B082_eight_writers_with_small_ranges_and_no_setting(database, pipeline):
     database.run("CREATE TABLE public.t (id int PRIMARY KEY, n int)", "INSERT INTO public.t SELECT i, 0 FROM generate_series(1, 20000) i", "ANALYZE")
     stop = threading.Event()
 

@@ -228,7 +228,7 @@ def test_status_works_while_the_source_is_down_or_the_pipeline_is(pipeline, tabl
     assert "sesame" not in said.stdout + said.stderr
 
 
-def test_status_fails_when_a_slot_retains_too_much(database, pipeline, table):
+def test_B088_B181_status_fails_when_a_slot_retains_too_much(database, pipeline, table):
     run = pipeline(T)
     assert run.once() == 0
     database.run("INSERT INTO public.t SELECT i, repeat('x', 100) FROM generate_series(501, 20000) i")
