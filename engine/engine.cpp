@@ -316,6 +316,7 @@ table_progress engine::state::progress(const tracked_table& table) const {
   table_progress out;
   out.plan = table.ranges.plan();
   out.done = table.ranges.done();
+  out.table_oid = table.target->source->oid;
   if (table.is_keyless()) {
     out.keyless = table.keyless.seen;
     out.keyless_until = table.keyless.until;

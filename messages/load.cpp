@@ -152,6 +152,12 @@ bool read_line(std::string_view line, table_progress& out, std::string_view& don
   }
   if (word == "rows")
     return read_number(line, out.plan.rows_estimate);
+  if (word == "table")
+    return read_number(line, out.table_oid);
+  if (word == "left") {
+    out.is_left = true;
+    return line.empty();
+  }
   if (word == "seen")
     return read_seen(line, out);
   if (word == "range")
@@ -173,6 +179,10 @@ std::string to_text(const table_progress& progress) {
   auto out = fmt::format("{}\nscheme {}\nrows {}\n", title,
                          scheme_names[static_cast<std::size_t>(progress.plan.scheme)],
                          progress.plan.rows_estimate);
+  if (progress.table_oid != 0)
+    out += fmt::format("table {}\n", progress.table_oid);
+  if (progress.is_left)
+    out += "left\n";
   if (progress.plan.by_page)
     out += "pages\n";
   if (progress.keyless)

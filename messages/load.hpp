@@ -49,6 +49,8 @@ struct range_ref {
 struct table_progress {
   load_plan plan{};
   std::vector<bool> done{};           ///< One per range.
+  std::uint32_t table_oid = 0;        ///< relation::oid of what is loaded; 0: not known.
+  bool is_left = false;               ///< The stream has gone on without the table since.
   std::optional<snapshot> keyless{};  ///< §1b: what its only snapshot saw …
   position keyless_until{};           ///< … and the L it is kept for.
 

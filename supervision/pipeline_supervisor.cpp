@@ -221,6 +221,8 @@ void pipeline_supervisor::run(const std::shared_ptr<life_setup>& setup) {
       loading_.insert(branch);
   phase_ = phase::running;
   options_.fresh = false;
+  if (!setup->branches.empty()) // All have the same tables.
+    names_->begin(setup->branches.front().shapes);
   troupe_ = options_.spawn(self_->system(), *setup,
                            {.life = life_,
                             .config = options_.config,
@@ -228,7 +230,8 @@ void pipeline_supervisor::run(const std::shared_ptr<life_setup>& setup) {
                             .board = options_.board,
                             .counts = counts_,
                             .stats = stats_,
-                            .supervisor = caf::actor_cast<caf::actor>(self_->ctrl())});
+                            .supervisor = caf::actor_cast<caf::actor>(self_->ctrl()),
+                            .names = names_});
   for (const auto& member : troupe_.members)
     self_->monitor(member.who);
   stats_->doing("watches its actors");

@@ -90,6 +90,7 @@ private:
   std::optional<restart_policy> policy_;
   std::shared_ptr<actors::actor_stats> stats_;
   std::shared_ptr<actors::pipeline_stats> counts_;
+  std::shared_ptr<succession> names_ = std::make_shared<succession>();
 
   phase phase_ = phase::setting_up;
   bool is_stopping_ = false;

@@ -25,6 +25,64 @@ position least_resume(const std::vector<sink_state>& states, position start) {
   return least;
 }
 
+/// One durable batch: the tables without a row, the records, and the checkpoint.
+result<void> empty(sinks::sink& target, const std::vector<target_table_ptr>& tables,
+                   std::vector<record> records, const checkpoint& reached) {
+  auto work = std::make_shared<batch>();
+  work->tables = tables;
+  work->blocks.push_back(std::make_shared<block>());
+  for (std::uint16_t table = 0; table < tables.size(); ++table)
+    work->changes.push_back({.what = action::truncate, .table = table});
+  work->records = std::move(records);
+  work->reaches = reached;
+  work->is_durable = true;
+  std::promise<result<write_report>> written;
+  target.submit(work, [&](auto report) { written.set_value(std::move(report)); });
+  auto report = written.get_future().get();
+  if (!report)
+    return tl::unexpected(report.error());
+  return {};
+}
+
+/// Those of `tables` whose progress is that of another table, which had the name before, or that
+/// were not followed for a while.
+result<std::vector<target_table_ptr>> replaced(const std::vector<target_table_ptr>& tables,
+                                               const sink_state& state) {
+  std::vector<target_table_ptr> out;
+  for (const auto& table : tables) {
+    const auto progress = engine::stored_progress(state, table->name);
+    if (!progress)
+      return tl::unexpected(progress.error());
+    const auto loaded = *progress ? (*progress)->table_oid : 0;
+    if ((*progress && (*progress)->is_left) || (loaded != 0 && loaded != table->source->oid))
+      out.push_back(table);
+  }
+  return out;
+}
+
+/// What is noted of tables that no section takes any more: their rows stay as they are, and if they
+/// are taken again later, their changes until then will be missing.
+result<std::vector<record>> left_behind(const std::vector<target_table_ptr>& tables,
+                                        const sink_state& state) {
+  std::vector<record> out;
+  const auto prefix = engine::progress_record("");
+  for (const auto& [name, value] : state.records) {
+    if (!name.starts_with(prefix))
+      continue;
+    const auto is_taken = std::ranges::any_of(tables, [&, &name = name](const auto& table) {
+      return engine::progress_record(table->name) == name;
+    });
+    if (is_taken)
+      continue;
+    auto progress = parse_progress(value);
+    if (!progress)
+      return tl::unexpected(progress.error());
+    if (!std::exchange(progress->is_left, true))
+      out.push_back({name, to_text(*progress)});
+  }
+  return out;
+}
+
 } // namespace
 
 bool branch_setup::needs_load() const noexcept {
@@ -62,23 +120,36 @@ result<std::shared_ptr<life_setup>> setting_up::run() {
 
 result<void> begin_anew(sinks::sink& target, sink_state& state,
                         const std::vector<target_table_ptr>& tables, position start) {
-  auto work = std::make_shared<batch>();
-  work->tables = tables;
-  work->blocks.push_back(std::make_shared<block>());
-  for (std::uint16_t table = 0; table < tables.size(); ++table)
-    work->changes.push_back({.what = action::truncate, .table = table});
+  std::vector<record> records;
   for (const auto& [name, value] : state.records)
-    work->records.push_back({name, std::nullopt});
-  work->reaches = checkpoint{start, start};
-  work->is_durable = true;
-  std::promise<result<write_report>> written;
-  target.submit(work, [&](auto report) { written.set_value(std::move(report)); });
-  auto report = written.get_future().get();
-  if (!report)
-    return tl::unexpected(report.error());
-  state.resume = work->reaches;
+    records.push_back({name, std::nullopt});
+  const auto from = checkpoint{start, start};
+  if (auto emptied = empty(target, tables, std::move(records), from); !emptied)
+    return emptied;
+  state.resume = from;
   state.records.clear();
   state.refetch.clear();
+  return {};
+}
+
+result<void> forget_tables(sinks::sink& target, sink_state& state,
+                           const std::vector<target_table_ptr>& tables, position start) {
+  if (tables.empty())
+    return {};
+  std::vector<record> records;
+  for (const auto& table : tables)
+    records.push_back({engine::progress_record(table->name), std::nullopt});
+  const auto from = state.resume.value_or(checkpoint{start, start});
+  if (auto emptied = empty(target, tables, records, from); !emptied)
+    return emptied;
+  state.resume = from;
+  std::erase_if(state.records, [&](const auto& kept) {
+    return std::ranges::find(records, kept.first, &record::name) != records.end();
+  });
+  std::erase_if(state.refetch, [&](const auto& listed) {
+    return std::ranges::find(tables, listed.table, [](const auto& table) { return table->name; }) !=
+           tables.end();
+  });
   return {};
 }
 
@@ -117,7 +188,7 @@ result<void> setting_up::open_sinks(life_setup& into) {
 }
 
 result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
-                                     const ready_source& source) {
+                                     ready_source& source) {
   auto& state = states_[target];
   std::vector<target_table_ptr> targets;
   for (const auto& table : source.tables) {
@@ -131,6 +202,22 @@ result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
   if (fresh_)
     if (auto emptied = begin_anew(*branch.sink, state, targets, source.start); !emptied)
       return emptied;
+  const auto others = replaced(targets, state);
+  if (!others)
+    return tl::unexpected(others.error());
+  if (auto emptied = forget_tables(*branch.sink, state, *others, source.start); !emptied)
+    return emptied;
+  for (const auto& table : *others)
+    source.notes.push_back(fmt::format(
+        "{} is another table than the one that was loaded into {} (dropped and created again, or "
+        "renamed to it), or was not followed for a while: the target is emptied and loaded anew",
+        to_string(table->source->table), branch.name));
+  const auto left = left_behind(targets, state);
+  if (!left)
+    return tl::unexpected(left.error());
+  if (state.resume && !left->empty())
+    if (auto noted = empty(*branch.sink, {}, *left, *state.resume); !noted)
+      return noted;
   std::vector<engine::table_setup> tables;
   for (const auto& mapped : targets) {
     auto progress = engine::stored_progress(state, mapped->name);

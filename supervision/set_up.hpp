@@ -51,7 +51,7 @@ public:
 private:
   [[nodiscard]] result<void> open_sinks(life_setup& into);
   [[nodiscard]] result<void> fill_branch(branch_setup& branch, std::size_t target,
-                                         const ready_source& source);
+                                         ready_source& source);
 
   std::shared_ptr<const config::pipeline_config> config_;
   std::shared_ptr<pipeline_parts> parts_;
@@ -67,6 +67,12 @@ private:
 /// that moves its checkpoint to `start`. `state` becomes what is left. Blocks.
 [[nodiscard]] result<void> begin_anew(sinks::sink& target, sink_state& state,
                                       const std::vector<target_table_ptr>& tables, position start);
+
+/// Empties some tables of a target and makes it forget their load; its checkpoint stays, and is
+/// `start` where it has none. `state` becomes what is left. Blocks.
+[[nodiscard]] result<void> forget_tables(sinks::sink& target, sink_state& state,
+                                         const std::vector<target_table_ptr>& tables,
+                                         position start);
 
 /// How a pipeline maps shapes to targets: the section that takes the table, or null.
 [[nodiscard]] result<target_table_ptr> map_shape(const config::pipeline_config& config,

@@ -7,6 +7,7 @@
 #include "actors/checkpoint_actor.hpp"
 #include "actors/engine_actor.hpp"
 #include "actors/load_coordinator.hpp"
+#include "actors/log.hpp"
 #include "actors/reader_actor.hpp"
 #include "actors/sink_actor.hpp"
 
@@ -80,6 +81,30 @@ private:
         stats, is_of_load);
   }
 
+  /// A table keeps its rows' way when it is renamed: there is one table behind both names, and it
+  /// may be given the old one back. `core` is of the actor that will ask.
+  std::function<result<target_table_ptr>(const relation_ptr&)>
+  mapping(const engine::engine& core) const {
+    return [&core, config = context_.config, names = context_.names, log_end = setup_.log_end,
+            label = label_](const relation_ptr& shape) -> result<target_table_ptr> {
+      const auto is_ours = names->takes(*shape, core.passed() >= log_end);
+      if (!is_ours)
+        return tl::unexpected(is_ours.error());
+      if (!*is_ours)
+        return target_table_ptr{};
+      auto mapped = map_shape(*config, shape);
+      const auto former = names->former_name(*shape);
+      if (!mapped || *mapped || !former)
+        return mapped;
+      log::voice{label}.warn("source.table_renamed",
+                             "{} is named {} now; its rows still go where they went",
+                             to_string(*former), to_string(shape->table));
+      auto same = std::make_shared<relation>(*shape);
+      same->table = *former;
+      return map_shape(*config, std::move(same));
+    };
+  }
+
   void spawn_branch(std::uint16_t branch) {
     auto& setup = setup_.branches[branch];
     out_.sink_cancels.push_back([sink = setup.sink] { sink->cancel(); });
@@ -98,9 +123,7 @@ private:
     options.branch = branch;
     options.pipeline = label_;
     options.shapes = setup.shapes;
-    options.map = [config = context_.config](const relation_ptr& shape) {
-      return map_shape(*config, shape);
-    };
+    options.map = mapping(*setup.core);
     options.stats = stats;
     options.counts = counts(branch);
     options.pipeline_counts = context_.counts;

@@ -12,6 +12,7 @@
 #include "actors/source_actor.hpp"
 #include "config/config.hpp"
 #include "supervision/set_up.hpp"
+#include "supervision/succession.hpp"
 
 namespace cdc::supervision {
 
@@ -49,6 +50,7 @@ struct life_context {
   std::shared_ptr<actors::pipeline_stats> counts;
   std::shared_ptr<actors::actor_stats> stats; ///< The supervisor's place on the board.
   caf::actor supervisor;
+  std::shared_ptr<succession> names; ///< Knows this life's tables.
 };
 
 /// Spawns the actors of one life and lets them go. Takes the log out of `setup`.

@@ -57,8 +57,10 @@ void count_loads(const sink_state& state, target_status& into) {
   for (const auto& [name, value] : state.records) {
     if (!name.starts_with(prefix))
       continue;
-    ++into.tables_begun;
     const auto progress = parse_progress(value);
+    if (progress && progress->is_left)
+      continue;
+    ++into.tables_begun;
     if (progress && progress->finished())
       into.loaded.insert(name.substr(prefix.size()));
   }

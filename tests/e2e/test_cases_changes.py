@@ -202,8 +202,14 @@ def test_a_table_renamed_away_and_back_keeps_its_rows_and_goes_on(database, pipe
     run.until_equal("public.t")
     database.run("ALTER TABLE public.t RENAME TO away", "INSERT INTO public.away VALUES (2)", "ALTER TABLE public.away RENAME TO t",
                  "INSERT INTO public.t VALUES (3)")
-    eventually(lambda: run.target("SELECT count(*) FROM t WHERE id = 3") == [(1,)])
+    run.until_equal("public.t")
     assert run.running
+    database.run("ALTER TABLE public.t RENAME TO away", "INSERT INTO public.away VALUES (4)")
+    eventually(lambda: "public.t is named public.away now" in run.log())
+    run.kill()
+    database.run("DELETE FROM public.away WHERE id = 1", "ALTER TABLE public.away RENAME TO t")
+    run.start()
+    run.until_equal("public.t")
 
 
 def test_a_key_that_is_lost_later_is_named_or_lived_without(database, pipeline):
@@ -290,3 +296,20 @@ def test_a_column_that_is_dropped_during_the_load(database, pipeline):
     eventually(lambda: run.target("SELECT 1 FROM t LIMIT 1"), what="the first rows")
     database.run("ALTER TABLE public.t DROP COLUMN b", "UPDATE public.t SET a = 'later' WHERE id % 100 = 0")
     run.until_equal("public.t")
+
+
+def test_a_table_that_was_left_out_for_a_while_is_loaded_anew(database, pipeline):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY)", "CREATE TABLE public.u (id int PRIMARY KEY)",
+                 "INSERT INTO public.t SELECT generate_series(1, 100)", "INSERT INTO public.u VALUES (1)")
+    both = pipeline(section("t", table="public.t"), section("u", table="public.u"))
+    assert both.once() == 0
+    one = pipeline(section("u", table="public.u"), slot=both.slot)
+    database.run(f'ALTER PUBLICATION "{both.slot}_pub" DROP TABLE public.t')
+    assert one.once() == 0
+    database.run("DELETE FROM public.t WHERE id > 50", "INSERT INTO public.t VALUES (1000)", "INSERT INTO public.u VALUES (2)")
+    assert one.once() == 0
+    assert len(one.target("SELECT id FROM t")) == 100
+    database.run(f'ALTER PUBLICATION "{both.slot}_pub" ADD TABLE public.t')
+    both = pipeline(section("t", table="public.t"), section("u", table="public.u"), slot=both.slot)
+    assert both.once() == 0
+    assert both.equal("public.t") and both.equal("public.u")

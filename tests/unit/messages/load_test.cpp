@@ -62,6 +62,13 @@ TEST(load_progress, keeps_page_ranges_apart_from_key_ranges) {
   EXPECT_EQ(parse_progress(to_text(progress)), progress);
 }
 
+TEST(load_progress, says_which_table_it_is_of_and_whether_it_was_left) {
+  auto progress = half_loaded();
+  progress.table_oid = 4294967295;
+  progress.is_left = true;
+  EXPECT_EQ(parse_progress(to_text(progress)), progress);
+}
+
 TEST(load_progress, refuses_every_change_of_its_first_line) {
   const auto text = to_text(half_loaded());
 

@@ -81,8 +81,9 @@ protected:
     return done ? *done : nullptr;
   }
 
-  static std::string finished() {
+  static std::string finished(std::uint32_t table_oid = 0) {
     table_progress out;
+    out.table_oid = table_oid;
     out.plan.ranges.resize(1);
     out.done = {true};
     return to_text(out);
@@ -130,6 +131,52 @@ TEST_F(set_up_test, does_not_load_what_is_loaded) {
 
   target.records.erase(engine::progress_record("items"));
   EXPECT_TRUE(run(1)->branches[0].needs_load());
+}
+
+TEST_F(set_up_test, loads_a_table_anew_that_took_the_name_of_the_loaded_one) {
+  parts->targets.resize(1);
+  auto& target = parts->targets[0];
+  target.resume = {position{90}, position{89}};
+  target.records = {{engine::progress_record("orders"), finished(7)},
+                    {engine::progress_record("items"), finished(2)}};
+  target.tables["orders"].rows["k"] = {"1", "a", "b", "c"};
+  target.tables["orders"].list = {"l"};
+  target.tables["items"].rows["k"] = {"1", "a", "b", "c"};
+  const auto life = run(1);
+  ASSERT_TRUE(life);
+  EXPECT_EQ(life->branches[0].progress[0], std::nullopt);
+  EXPECT_TRUE(target.tables["orders"].rows.empty());
+  EXPECT_TRUE(target.tables["orders"].list.empty());
+  EXPECT_FALSE(target.records.contains(engine::progress_record("orders")));
+  EXPECT_EQ(target.resume, (checkpoint{position{90}, position{89}}));
+  ASSERT_EQ(life->notes.size(), 2u);
+  EXPECT_NE(life->notes[1].find("public.orders"), std::string::npos);
+
+  EXPECT_TRUE(life->branches[0].progress[1]);
+  EXPECT_EQ(target.tables["items"].rows.size(), 1u);
+}
+
+TEST_F(set_up_test, loads_a_table_anew_that_was_left_for_a_while) {
+  parts->targets.resize(1);
+  auto& target = parts->targets[0];
+  target.resume = {position{90}, position{89}};
+  target.records = {{engine::progress_record("orders"), finished(1)},
+                    {engine::progress_record("items"), finished(2)},
+                    {engine::progress_record("gone"), finished(3)}};
+  target.tables["gone"].rows["k"] = {"1", "a", "b", "c"};
+  ASSERT_TRUE(run(1));
+  EXPECT_TRUE(parse_progress(target.records[engine::progress_record("gone")])->is_left);
+  EXPECT_FALSE(parse_progress(target.records[engine::progress_record("items")])->is_left);
+  EXPECT_EQ(target.tables["gone"].rows.size(), 1u) << "what was copied stays";
+
+  // Now the file names it again, under a name that is in the source.
+  target.records[engine::progress_record("items")] =
+      target.records[engine::progress_record("gone")];
+  target.tables["items"].rows["k"] = {"1", "a", "b", "c"};
+  const auto life = run(1);
+  ASSERT_TRUE(life);
+  EXPECT_EQ(life->branches[0].progress[1], std::nullopt);
+  EXPECT_TRUE(target.tables["items"].rows.empty());
 }
 
 TEST_F(set_up_test, begins_anew_with_empty_tables_when_it_is_told_to) {
