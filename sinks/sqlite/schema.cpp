@@ -109,6 +109,24 @@ std::string create_sql(const target_table& table, const schema_options& options)
   return sql;
 }
 
+std::string name_obstacle(const target_table& table) {
+  for (auto one = table.columns.begin(); one != table.columns.end(); ++one)
+    for (auto other = table.columns.begin(); other != one; ++other)
+      if (same_name(one->name, other->name))
+        return fmt::format("columns {} and {} of {} are one to SQLite, which does not tell upper "
+                           "case from lower in names; give one of them another name with fields",
+                           sql_name(other->name), sql_name(one->name),
+                           to_string(table.source->table));
+  const auto hides_row_number =
+      is_written(table, "rowid") && is_written(table, "_rowid_") && is_written(table, "oid");
+  if (hides_row_number && table.key.empty() && !table.append_only)
+    return fmt::format("columns rowid, _rowid_ and oid of {} leave SQLite no name for the row "
+                       "number that tells equal rows apart; give one of them another name with "
+                       "fields",
+                       to_string(table.source->table));
+  return {};
+}
+
 shape_gap compare(const existing_table& have, const target_table& want,
                   const schema_options& options) {
   shape_gap out;

@@ -19,6 +19,9 @@ struct schema_options {
 /// key and no other constraint, since the source may drop any of its own.
 [[nodiscard]] std::string create_sql(const target_table& table, const schema_options& options);
 
+/// Why SQLite cannot have columns of these names side by side, and what to do; empty: it can.
+[[nodiscard]] std::string name_obstacle(const target_table& table);
+
 /// What a table lacks, by column.
 struct shape_gap {
   std::vector<std::uint16_t> missing; ///< Indexes into target_table::columns: no such column.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sinks/sqlite/statement.hpp"
+
 namespace cdc::sinks::sqlite {
 
 namespace {
@@ -87,7 +89,26 @@ result<void> sqlite_target::prepare_table(const target_table_ptr& table,
     return tl::unexpected(have.error());
   const auto shaped =
       *have ? close_gap(*table, **have, notices) : db_.execute(create_sql(*table, options_.schema));
+  if (shaped && *have && !state_.knows(table->name) && !table->key.empty())
+    if (auto looked = note_rows(*table, notices); !looked)
+      return looked;
   return shaped.and_then([&] { return state_.remember(table->name); });
+}
+
+/// What the source does not have is never mentioned by it, and so stays.
+result<void> sqlite_target::note_rows(const target_table& table,
+                                      std::vector<std::string>& notices) {
+  auto query = statement::prepare(db_, "SELECT 1 FROM " + sql_name(table.name) + " LIMIT 1");
+  if (!query)
+    return tl::unexpected(std::move(query).error());
+  const auto any = query->step(db_, "look for rows");
+  if (!any)
+    return tl::unexpected(any.error());
+  if (*any)
+    notices.push_back(
+        fmt::format("{}: table {} has rows already; those whose keys {} does not have stay there",
+                    options_.path, sql_name(table.name), to_string(table.source->table)));
+  return {};
 }
 
 result<void> sqlite_target::check_name(const target_table& table) const {
@@ -103,6 +124,8 @@ result<void> sqlite_target::check_name(const target_table& table) const {
                 "tables {} and {} are one to SQLite, which does not tell upper case from lower in "
                 "names; name another with `into`",
                 sql_name(other->second), sql_name(table.name));
+  if (auto obstacle = name_obstacle(table); !obstacle.empty())
+    return tl::unexpected(error{errc::target_misconfigured, std::move(obstacle)});
   return {};
 }
 

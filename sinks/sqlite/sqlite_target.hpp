@@ -40,6 +40,8 @@ private:
   [[nodiscard]] result<void> prepare_table(const target_table_ptr& table,
                                            std::vector<std::string>& notices);
   [[nodiscard]] result<void> check_name(const target_table& table) const;
+  [[nodiscard]] result<void> note_rows(const target_table& table,
+                                       std::vector<std::string>& notices);
   [[nodiscard]] result<void> close_gap(const target_table& table, const existing_table& have,
                                        std::vector<std::string>& notices);
   [[nodiscard]] result<void> alter(const target_table& table, const shape_gap& gap,

@@ -54,6 +54,8 @@ void check_names(const std::vector<target_table_ptr>& tables, std::vector<remark
       out.push_back({true, fmt::format("{} and {} would both be written to table {}; give one of "
                                        "them another name with into",
                                        other->second, source, table->name)});
+    if (auto obstacle = name_obstacle(*table); !obstacle.empty())
+      out.push_back({true, std::move(obstacle)});
   }
 }
 

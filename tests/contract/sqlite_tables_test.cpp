@@ -83,6 +83,20 @@ TEST_F(sqlite_tables, that_exist_are_taken_when_they_hold_the_rows) {
   expect_accepted("CREATE TABLE Items (ID INTEGER PRIMARY KEY, A TEXT, B TEXT)", items);
 }
 
+TEST_F(sqlite_tables, that_have_rows_of_others_keep_them_and_say_so_once) {
+  start();
+  reader(file()).execute("CREATE TABLE items (id INTEGER PRIMARY KEY, a TEXT, b TEXT);"
+                         "INSERT INTO items VALUES (9, 'x', 'y')");
+  prepare(items);
+  const auto notices = sink_->take_notices();
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_SAYS(notices[0], "table \"items\" has rows already");
+  write(next_.upsert(items, {"1", "a", "b"}).commit());
+  start();
+  prepare(items);
+  EXPECT_TRUE(sink_->take_notices().empty());
+}
+
 TEST_F(sqlite_tables, that_lack_columns_are_refused_with_all_their_names) {
   const auto said = refusal("CREATE TABLE items (id INTEGER PRIMARY KEY)", items);
   EXPECT_SAYS(said, "\"items\"");
@@ -130,6 +144,24 @@ TEST_F(sqlite_tables, that_would_refuse_rows_are_refused_first) {
               "column \"b\" is generated");
   EXPECT_SAYS(refusal("CREATE VIEW items AS SELECT 1 AS id", items), "it is a view");
   reader(file()).execute("DROP VIEW items");
+}
+
+TEST_F(sqlite_tables, are_refused_when_two_columns_differ_in_case_alone) {
+  start();
+  const auto prepared =
+      sink_->prepare({make_table("items", {{"id", kind::integer, true}, {"V"}, {"v"}})});
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, errc::target_misconfigured);
+  EXPECT_SAYS(prepared.error().detail, "columns \"V\" and \"v\" of public.items");
+}
+
+TEST_F(sqlite_tables, without_a_key_are_refused_when_no_name_for_the_row_number_is_left) {
+  start();
+  const auto prepared = sink_->prepare({make_table("bag", {{"rowid"}, {"OID"}, {"_rowid_"}})});
+  ASSERT_FALSE(prepared);
+  EXPECT_SAYS(prepared.error().detail, "fields");
+  prepare(make_table("bag", {{"rowid"}, {"oid"}}));
+  prepare(make_table("items", {{"rowid", kind::text, true}, {"oid"}, {"_rowid_"}}));
 }
 
 TEST_F(sqlite_tables, are_refused_under_reserved_names_and_names_that_differ_in_case_alone) {
