@@ -74,6 +74,7 @@ std::pair<errc, std::string_view> judge_client_message(std::string_view message)
       entry{"certificate file", errc::source_misconfigured, "check source.sslcert"},
       entry{"private key file", errc::source_misconfigured,
             "check source.sslkey: it must exist and be readable by its owner alone"},
+      entry{"invalid port number", errc::invalid_config, "check the port in the source's URL"},
       entry{"invalid sslmode", errc::invalid_config, "see source.sslmode"},
       entry{"no password supplied", errc::permission_denied,
             "the server wants a password: put one into the URL or a password file"},
@@ -121,6 +122,10 @@ errc errc_of(std::string_view sqlstate) noexcept {
     return errc::slot_in_use;
   if (sqlstate == "58P01")
     return errc::position_lost;
+  // A table or column that went away since the catalogue was read: the next life reads it again,
+  // and names what is missing.
+  if (sqlstate == "42P01" || sqlstate == "42703")
+    return errc::source_unavailable;
   if (sqlstate == "3D000" || sqlstate == "3F000" || sqlstate == "53400" || sqlstate == "55000" ||
       sqlstate.starts_with("42") || sqlstate.starts_with("0A"))
     return errc::source_misconfigured;
@@ -158,6 +163,14 @@ error statement_error(const pg_result* from, std::string_view server, std::strin
   if (sqlstate.empty())
     return {errc::source_unavailable,
             fmt::format("{}: cannot {}: {}", server, doing, one_line(PQresultErrorMessage(from)))};
+  const auto is_without_publication =
+      sqlstate == "42704" && says(field(PG_DIAG_MESSAGE_PRIMARY), "publication");
+  if (is_without_publication)
+    return {
+        errc_of(sqlstate),
+        fmt::format("{}: cannot {}: {} (SQLSTATE {}). If it does now, it was made after what is "
+                    "to be read was written: start afresh, which drops the slot and loads anew",
+                    server, doing, one_line(field(PG_DIAG_MESSAGE_PRIMARY)), sqlstate)};
   const auto quotes_values = sqlstate.starts_with("22") || sqlstate.starts_with("23");
   return {errc_of(sqlstate), fmt::format("{}: cannot {}: {} (SQLSTATE {})", server, doing,
                                          quotes_values ? "a value was refused"

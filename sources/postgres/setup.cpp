@@ -107,6 +107,26 @@ result<void> adopt_slot(connection& on, const slot_state& slot, prepared_source&
   return {};
 }
 
+// A change is decoded with the catalogue of its own time, so that the walsender fails at the first
+// one from before the publication was made, now and at every later attempt.
+result<void> check_new_publications(const setup_request& request, const survey& found) {
+  const auto resumes = known_resumes(request);
+  const auto is_new = [](const auto& each) { return each.create.has_value(); };
+  const auto made = std::ranges::find_if(found.publications, is_new);
+  if (request.fresh || resumes.empty() || made == found.publications.end())
+    return {};
+  const auto others = !std::ranges::all_of(found.publications, is_new);
+  return fail(
+      errc::source_misconfigured,
+      "publication {} does not exist, and PostgreSQL cannot read the log from {}, where the target "
+      "resumes, with one that is made now. {}tart afresh, which drops the slot and loads anew",
+      made->name, to_lsn(std::ranges::min(resumes)),
+      others ? fmt::format("Run without the sections that need it, meanwhile run {} and wait until "
+                           "status --caught-up is content, then add the sections; or s",
+                           *made->create)
+             : "S");
+}
+
 // -- a slot that is not ---------------------------------------------------------------------------
 
 result<void> make_slot(connection& on, const setup_request& request, prepared_source& into) {
@@ -240,6 +260,8 @@ result<prepared_source> prepare_source(const setup_request& request) {
     return tl::unexpected(found.error());
   if (auto refused = refusal(*found))
     return tl::unexpected(*std::move(refused));
+  if (auto decodable = check_new_publications(request, *found); !decodable)
+    return tl::unexpected(decodable.error());
   if (auto made = create_publications(with->admin(), *found); !made)
     return tl::unexpected(made.error());
   prepared_source out;

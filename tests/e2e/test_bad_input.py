@@ -143,6 +143,33 @@ def test_publication_members_that_differ_are_printed_with_the_alter(database, pi
     more.until_equal("public.t", "public.u")
 
 
+def test_a_publication_that_the_log_was_written_without_is_named_with_the_way_on(database, pipeline, table):
+    database.run("CREATE TABLE public.l (v text)", "INSERT INTO public.l VALUES ('a')")
+    sections = (T, section("l", table="public.l", append_only=True))
+    run = pipeline(T).start()
+    run.until_equal("public.t")
+    more = pipeline(*sections, slot=run.slot, folder="q", target=f'[target]\nflavor = "sqlite"\npath = "{run.path}"\n')
+    more.path = run.path
+    run.stop()
+    database.run("UPDATE public.t SET v = 'between'")
+    more.start()
+    ends(more, f"{run.slot}_pub_append", "status --caught-up", "CREATE PUBLICATION")
+
+    run.start()
+    database.run(f"CREATE PUBLICATION \"{run.slot}_pub_append\" FOR TABLE public.l "
+                 "WITH (publish_via_partition_root = true, publish = 'insert, truncate')", "UPDATE public.t SET v = 'after'")
+    run.until_equal("public.t")
+    assert run.command("status", "--caught-up", "--timeout", "30").returncode == 0
+    run.stop()
+    more.start()
+    more.until_equal("public.t", "public.l")
+    more.kill()
+
+    database.run(f'DROP PUBLICATION "{run.slot}_pub_append"', f'DROP PUBLICATION "{run.slot}_pub"')
+    more.start()
+    ends(more, f"{run.slot}_pub", "tart afresh")
+
+
 def test_a_slot_of_another_plugin_is_refused(database, pipeline, table):
     run = pipeline(T)
     database.run(f"SELECT pg_create_logical_replication_slot('{run.slot}', 'test_decoding')")

@@ -76,7 +76,9 @@ TEST(postgres_errors, say_what_can_be_done) {
   EXPECT_EQ(errc_of("28000"), errc::permission_denied);
   EXPECT_EQ(errc_of("42501"), errc::permission_denied);
   EXPECT_EQ(errc_of("3D000"), errc::source_misconfigured);
-  EXPECT_EQ(errc_of("42P01"), errc::source_misconfigured);
+  EXPECT_EQ(errc_of("42601"), errc::source_misconfigured);
+  EXPECT_EQ(errc_of("42P01"), errc::source_unavailable) << "dropped since the catalogue was read";
+  EXPECT_EQ(errc_of("42703"), errc::source_unavailable);
   EXPECT_EQ(errc_of("55006"), errc::slot_in_use);
   EXPECT_EQ(errc_of("57P01"), errc::source_unavailable);
   EXPECT_EQ(errc_of("53300"), errc::source_unavailable);
