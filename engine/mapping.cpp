@@ -177,6 +177,14 @@ bool is_retyped(const column& before, const column& after) {
          before.what != after.what || before.element != after.element;
 }
 
+// By its number, which it keeps for life; by its name where one side has only what the log says.
+auto find_same(const relation& in, const column& of) {
+  return std::ranges::find_if(in.columns, [&](const column& each) {
+    return each.attribute == 0 || of.attribute == 0 ? each.name == of.name
+                                                    : each.attribute == of.attribute;
+  });
+}
+
 } // namespace
 
 const config::sync_config* section_for(std::span<const config::sync_config> sections,
@@ -240,7 +248,7 @@ result<target_table_ptr> make_target(const relation_ptr& shape,
 std::string describe_drift(const relation& before, const relation& after) {
   std::vector<std::string> words;
   for (const auto& now : after.columns) {
-    const auto was = std::ranges::find(before.columns, now.attribute, &column::attribute);
+    const auto was = find_same(before, now);
     if (was == before.columns.end()) {
       words.push_back("added " + now.name);
       continue;
@@ -251,7 +259,7 @@ std::string describe_drift(const relation& before, const relation& after) {
       words.push_back(fmt::format("{} is now {}", now.name, now.type_name));
   }
   for (const auto& was : before.columns) {
-    if (std::ranges::find(after.columns, was.attribute, &column::attribute) == after.columns.end())
+    if (find_same(after, was) == after.columns.end())
       words.push_back("removed " + was.name);
   }
   if (key_names(before) != key_names(after))

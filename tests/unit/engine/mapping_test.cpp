@@ -186,5 +186,13 @@ TEST(mapping, tells_drift_in_words) {
   EXPECT_EQ(describe_drift(before, before), "");
 }
 
+TEST(mapping, knows_a_column_by_its_name_when_the_log_alone_speaks_of_it) {
+  const auto before = *shape_of("items", 1);
+  auto after = before;
+  after.columns[0].attribute = 0;
+  after.columns[1].name = "alpha";
+  EXPECT_EQ(describe_drift(before, after), "a is now named alpha");
+}
+
 } // namespace
 } // namespace cdc::engine::test
