@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +24,14 @@ class findings {
 public:
   void good(std::string text) { all_.push_back({level::good, {}, std::move(text)}); }
   void warn(std::string text) { all_.push_back({level::warning, {}, std::move(text)}); }
-  void bad(errc code, std::string text) { all_.push_back({level::bad, code, std::move(text)}); }
+  /// Several mistakes come as one text, a line each.
+  void bad(errc code, std::string_view text) {
+    while (!text.empty()) {
+      const auto line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      all_.push_back({level::bad, code, std::string{line}});
+    }
+  }
   void add(std::vector<finding> more) {
     all_.insert(all_.end(), std::make_move_iterator(more.begin()),
                 std::make_move_iterator(more.end()));
@@ -102,7 +110,7 @@ void check_target(const config::pipeline_config& pipeline, const config::target_
     is_open = is_open && !remark.is_obstacle;
     auto text = fmt::format("{}: {}", name_of(target), remark.text);
     if (remark.is_obstacle)
-      out.bad(errc::target_misconfigured, std::move(text));
+      out.bad(errc::target_misconfigured, text);
     else
       out.warn(std::move(text));
   }
