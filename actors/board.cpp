@@ -255,12 +255,9 @@ void pipeline_stats::view_counters(pipeline_view& into) const {
   into.load_paused = paused_.load(relaxed);
   into.events_row = events_row.load(relaxed);
   into.events_truncate = events_truncate.load(relaxed);
-  into.events_superseded = events_superseded.load(relaxed);
   into.transactions = transactions.load(relaxed);
   into.stream_bytes = stream_bytes.load(relaxed);
   into.reconnects = reconnects.load(relaxed);
-  into.reloads_ok = reloads_ok.load(relaxed);
-  into.reloads_refused = reloads_refused.load(relaxed);
 }
 
 void pipeline_stats::view_lag(pipeline_view& into, std::int64_t now) const {

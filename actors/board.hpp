@@ -221,12 +221,9 @@ public:
   std::atomic<bool> load_finished{false};
   counter events_row{0};
   counter events_truncate{0};
-  counter events_superseded{0};
   counter transactions{0};
   counter stream_bytes{0};
   counter reconnects{0};
-  counter reloads_ok{0};
-  counter reloads_refused{0};
 
   // Positions, as tokens.
   counter current{0}; ///< The log's end, as the source last said.

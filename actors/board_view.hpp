@@ -153,12 +153,9 @@ struct pipeline_view {
   std::string load_paused{}; ///< Why the load stands still; empty: it does not.
   std::uint64_t events_row = 0;
   std::uint64_t events_truncate = 0;
-  std::uint64_t events_superseded = 0;
   std::uint64_t transactions = 0;
   std::uint64_t stream_bytes = 0; ///< As blocks count them.
   std::uint64_t reconnects = 0;
-  std::uint64_t reloads_ok = 0;
-  std::uint64_t reloads_refused = 0;
   position current{};          ///< The log's end, as the source last said.
   position received{};         ///< Everything below was decoded.
   position confirmed{};        ///< Every sink acknowledged everything below.

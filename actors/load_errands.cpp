@@ -198,6 +198,7 @@ void load_errands::show_slot(const sources::log_pressure& seen) {
   slot.name = options_.slot;
   slot.is_active = options_.pipeline_counts->is_connected;
   slot.retained_bytes = seen.retained_bytes;
+  slot.safe_bytes = seen.safe_bytes;
   switch (seen.status) {
     case state::reserved:
       slot.status = wal_status::reserved;

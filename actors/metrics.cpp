@@ -155,16 +155,10 @@ void render_source(page& to) {
                  [](const auto& of) { return of.incarnation; });
   to.of_pipeline("reconnects_total", "counter", "Times the source was connected to again.",
                  [](const auto& of) { return of.reconnects; });
-  to.by_pipeline("config_reloads_total", "counter", "Configurations read again.",
-                 [](family& into, const pipeline_view& of) {
-                   into.sample({{"source", of.name}, {"result", "ok"}}, of.reloads_ok);
-                   into.sample({{"source", of.name}, {"result", "refused"}}, of.reloads_refused);
-                 });
   to.by_pipeline("events_total", "counter", "Events of the log that were handled.",
                  [](family& into, const pipeline_view& of) {
                    into.sample({{"source", of.name}, {"type", "row"}}, of.events_row);
                    into.sample({{"source", of.name}, {"type", "truncate"}}, of.events_truncate);
-                   into.sample({{"source", of.name}, {"type", "superseded"}}, of.events_superseded);
                  });
   to.of_pipeline("transactions_total", "counter", "Transactions of the log that were decoded.",
                  [](const auto& of) { return of.transactions; });

@@ -73,6 +73,7 @@ struct log_pressure {
   enum class state : std::uint8_t { reserved, extended, unreserved, lost, unknown };
   state status = state::unknown;
   std::uint64_t retained_bytes = 0;
+  std::optional<std::uint64_t> safe_bytes{}; ///< May still be written before the slot is in danger.
 };
 
 /// Reads tables over one connection of its own. Blocking calls: one thread owns it; cancel() is for

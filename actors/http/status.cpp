@@ -124,7 +124,7 @@ void write_positions(json::writer& to, const pipeline_view& of) {
 void write_events(json::writer& to, const pipeline_view& of) {
   to.key("events").begin_object();
   to.member("row", of.events_row).member("truncate", of.events_truncate);
-  to.member("superseded", of.events_superseded).member("transactions", of.transactions);
+  to.member("transactions", of.transactions);
   to.end_object();
   to.key("schema_drift").begin_object();
   for (const auto& one : of.drift)
