@@ -29,14 +29,9 @@ result<std::set<std::string>> known_tables(database& db) {
   if (!query)
     return tl::unexpected(std::move(query).error());
   std::set<std::string> out;
-  for (;;) {
-    const auto more = query->step(db, "read which tables the stream wrote");
-    if (!more)
-      return tl::unexpected(more.error());
-    if (!*more)
-      return out;
-    out.insert(query->text(0));
-  }
+  return query
+      ->for_each_row(db, "read which tables the stream wrote", [&] { out.insert(query->text(0)); })
+      .map([&] { return std::move(out); });
 }
 
 /// Names that the file could not hold side by side, whether it exists or not.

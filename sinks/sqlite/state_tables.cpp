@@ -87,14 +87,8 @@ result<std::vector<std::pair<std::string, std::string>>> read_records(database& 
   if (!query)
     return tl::unexpected(std::move(query).error());
   std::vector<std::pair<std::string, std::string>> out;
-  for (;;) {
-    const auto more = query->step(db, reading);
-    if (!more)
-      return tl::unexpected(more.error());
-    if (!*more)
-      return out;
-    out.emplace_back(query->text(0), query->text(1));
-  }
+  return query->for_each_row(db, reading, [&] { out.emplace_back(query->text(0), query->text(1)); })
+      .map([&] { return std::move(out); });
 }
 
 result<std::vector<listed_key>> read_listed(database& db) {
@@ -102,14 +96,11 @@ result<std::vector<listed_key>> read_listed(database& db) {
   if (!query)
     return tl::unexpected(std::move(query).error());
   std::vector<listed_key> out;
-  for (;;) {
-    const auto more = query->step(db, reading);
-    if (!more)
-      return tl::unexpected(more.error());
-    if (!*more)
-      return out;
-    out.push_back({query->text(0), query->text(1)});
-  }
+  return query->for_each_row(db, reading,
+                             [&] {
+                               out.push_back({query->text(0), query->text(1)});
+                             })
+      .map([&] { return std::move(out); });
 }
 
 result<sink_state> state_tables::open(const stream_identity& stream) {
@@ -172,14 +163,7 @@ result<void> state_tables::read(sink_state& out) {
   auto query = statement::prepare(db_, "SELECT name FROM _cdc_tables");
   if (!query)
     return tl::unexpected(std::move(query).error());
-  for (;;) {
-    const auto more = query->step(db_, reading);
-    if (!more)
-      return tl::unexpected(more.error());
-    if (!*more)
-      return {};
-    tables_.insert(query->text(0));
-  }
+  return query->for_each_row(db_, reading, [&] { tables_.insert(query->text(0)); });
 }
 
 result<void> state_tables::prepare() {

@@ -33,6 +33,15 @@ public:
   [[nodiscard]] result<bool> step(database& db, std::string_view doing);
   void reset() noexcept { sqlite3_reset(get()); }
 
+  /// Calls `row` for each row that is left, for its columns to be read.
+  template <class Row>
+  [[nodiscard]] result<void> for_each_row(database& db, std::string_view doing, Row row) {
+    auto more = step(db, doing);
+    for (; more && *more; more = step(db, doing))
+      row();
+    return more.map([](bool) {});
+  }
+
   [[nodiscard]] std::int64_t integer(int column) const noexcept {
     return sqlite3_column_int64(get(), column);
   }

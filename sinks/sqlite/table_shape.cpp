@@ -46,13 +46,8 @@ result<void> read_columns(database& db, existing_table& table) {
   if (!query)
     return tl::unexpected(std::move(query).error());
   query->bind(1, std::string_view(table.name));
-  for (;;) {
-    const auto more = query->step(db, reading);
-    if (!more)
-      return tl::unexpected(more.error());
-    if (!*more)
-      return {};
-    existing_column column;
+  return query->for_each_row(db, reading, [&] {
+    auto& column = table.columns.emplace_back();
     column.name = query->text(0);
     column.type = query->text(1);
     column.collation = collation_of(db, table.name, column.name);
@@ -60,8 +55,7 @@ result<void> read_columns(database& db, existing_table& table) {
     column.has_default = !query->is_null(3);
     column.key_position = static_cast<int>(query->integer(4));
     column.is_generated = query->integer(5) != 0;
-    table.columns.push_back(std::move(column));
-  }
+  });
 }
 
 result<existing_key> read_index(database& db, const std::string& index, bool is_partial) {
@@ -72,16 +66,14 @@ result<existing_key> read_index(database& db, const std::string& index, bool is_
   query->bind(1, std::string_view(index));
   existing_key out;
   out.is_whole = !is_partial;
-  for (;;) {
-    const auto more = query->step(db, reading);
-    if (!more)
-      return tl::unexpected(more.error());
-    if (!*more)
-      return out;
-    out.is_whole = out.is_whole && !query->is_null(0);
-    out.is_binary = out.is_binary && query->text(1) == "BINARY";
-    out.columns.push_back(query->text(0));
-  }
+  return query
+      ->for_each_row(db, reading,
+                     [&] {
+                       out.is_whole = out.is_whole && !query->is_null(0);
+                       out.is_binary = out.is_binary && query->text(1) == "BINARY";
+                       out.columns.push_back(query->text(0));
+                     })
+      .map([&] { return std::move(out); });
 }
 
 result<void> read_indexes(database& db, existing_table& table) {
