@@ -7,7 +7,6 @@ namespace cdc::sources::postgres {
 
 namespace {
 
-constexpr std::uint32_t rows_min = 1'000;
 constexpr std::uint32_t rows_max = 4'000'000;
 // What would be gone by itself within this long is not worth a change.
 constexpr std::chrono::seconds soon{10};
@@ -28,7 +27,7 @@ void call_size::learn(const call& done) noexcept {
   if (was_full && done.until_first > done.rest)
     wanted *= 2;
   wanted = std::min({wanted, bytes_max_ / width, std::uint64_t{rows_max}});
-  next_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, rows_min));
+  next_ = static_cast<std::uint32_t>(std::max<std::uint64_t>(wanted, least_));
 }
 
 // -- when -----------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,8 @@ struct catch_up_options {
 class call_size {
 public:
   explicit call_size(const catch_up_options& options) noexcept
-      : bytes_max_(options.bytes_max), next_(options.rows_first) {}
+      : bytes_max_(options.bytes_max), least_(std::min(rows_min, options.rows_first)),
+        next_(options.rows_first) {}
 
   [[nodiscard]] std::uint32_t next() const noexcept { return next_; }
 
@@ -48,7 +50,10 @@ public:
   void learn(const call& done) noexcept;
 
 private:
+  static constexpr std::uint32_t rows_min = 1'000;
+
   std::uint64_t bytes_max_;
+  std::uint32_t least_;
   std::uint32_t next_;
 };
 
