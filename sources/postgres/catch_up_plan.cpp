@@ -80,7 +80,7 @@ bool pull_watch::is_futile(const backlog& before, const backlog& after) noexcept
   const auto again =
       before.passed > before.restart ? before.passed.token - before.restart.token : 0;
   const auto gained = after.passed > before.passed ? after.passed.token - before.passed.token : 0;
-  futile_ = again > least_worth && again / reread_max > gained ? futile_ + 1 : 0;
+  futile_ = again > reread_least && again / reread_max > gained ? futile_ + 1 : 0;
   return futile_ >= calls_max;
 }
 

@@ -117,6 +117,7 @@ public:
 
 private:
   static constexpr std::uint64_t least_worth = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t reread_least = std::uint64_t{256} << 20; ///< A second's work.
   static constexpr std::uint64_t reread_max = 8; ///< Bytes read again for one of progress.
   static constexpr int calls_max = 3;
 

@@ -34,6 +34,11 @@ constexpr auto silence_min = 100ms;
 constexpr auto probe_step = 10ms;
 constexpr auto goodbye_within = 1s;
 
+std::string advance_command(const std::string& slot, position to) {
+  return fmt::format("SELECT pg_catalog.pg_replication_slot_advance({}, '{}')", quote_literal(slot),
+                     to_lsn(to));
+}
+
 because kind_of(std::string_view sqlstate) noexcept {
   if (sqlstate.empty() || sqlstate.starts_with("08") || sqlstate.starts_with("57P"))
     return because::lost;
@@ -81,19 +86,23 @@ clock::time_point catch_up_reader::deadline() const noexcept {
     case phase::ready:
       return clock::time_point::max();
     default:
-      // Not before the silence has lasted; what is too late is found out on the way.
-      return probe_ ? stepped_at_ + probe_step : heard_at_ + silence_.idle_max;
+      break;
   }
+  if (!listens_)
+    return clock::time_point::max();
+  const auto late = is_sending() ? clock::time_point::max() : since_ + options_.first_row_within;
+  return std::min(late, probe_ ? stepped_at_ + probe_step : heard_at_ + silence_.idle_max);
 }
 
 result<step> catch_up_reader::advance(clock::time_point now, bool may_read) {
   core_.pass_on(now);
   stepped_at_ = now;
+  listened_ = std::exchange(listens_, false);
   auto went = go_on(now, may_read);
   while (went && *went == step::poll && phase_ == phase::ready && may_read)
     went = go_on(now, may_read);
   if (went)
-    return went;
+    return *went == step::ship && !may_read ? step::poll : *went;
   const auto& why = went.error();
   const auto kind = why.code == errc::source_unavailable ? because::lost : because::refused;
   if (kind == because::refused && phase_ != phase::connecting)
@@ -107,22 +116,17 @@ result<step> catch_up_reader::advance(clock::time_point now, bool may_read) {
 result<step> catch_up_reader::go_on(clock::time_point now, bool may_read) {
   if (phase_ == phase::connecting)
     return connect(now);
-  if (phase_ == phase::pausing && now < pause_until_) {
-    if (auto alive = on_.check(); !alive)
-      return tl::unexpected(alive.error());
-    return step::poll;
-  }
+  if (phase_ == phase::pausing && now < pause_until_)
+    return on_.check().map([] { return step::poll; });
   if (phase_ == phase::pausing)
     return look(now);
   if (phase_ == phase::ready && may_read)
-    return call(now);
+    return core_.empty() ? call(now) : step::ship;
   if (phase_ == phase::rows && may_read)
     return take_rows(now);
   if (phase_ == phase::ready ||
       (!may_read && (phase_ == phase::calling || phase_ == phase::rows))) {
-    if (auto alive = on_.check(); !alive)
-      return tl::unexpected(alive.error());
-    return core_.empty() ? step::poll : step::ship;
+    return on_.check().map([] { return step::poll; });
   }
   return await_answer(now);
 }
@@ -167,12 +171,8 @@ result<step> catch_up_reader::await_answer(clock::time_point now) {
     if (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE) {
       refused_ = on_.refused(answer.get());
       refused_state_ = sqlstate_of(answer.get());
-    } else if (PQntuples(answer.get()) == 1 && phase_ == phase::looking) {
-      // Acted upon once the command is over.
-      const slot_look now_is{answer.get()};
-      if (const auto rest = on_.next_answer(); rest)
-        return tl::unexpected(on_.broke());
-      return looked(now_is, now);
+    } else if (phase_ == phase::looking && PQntuples(answer.get()) == 1) {
+      seen_.emplace(answer.get());
     }
   }
   return answered(now);
@@ -180,6 +180,10 @@ result<step> catch_up_reader::await_answer(clock::time_point now) {
 
 /// For the server, as long as it may take.
 result<step> catch_up_reader::wait(clock::time_point now) {
+  // What lay in the socket while nobody read it says nothing of when it was sent.
+  if (!listened_)
+    heard(now);
+  listens_ = listened_ = true;
   if (auto alive = probe(now); !alive)
     return tl::unexpected(alive.error());
   if (is_sending() || now - since_ < options_.first_row_within)
@@ -228,17 +232,18 @@ result<step> catch_up_reader::answered(clock::time_point now) {
     return leave(kind_of(refused_state_), *refused, now);
   }
   switch (phase_) {
-    case phase::settling:
     case phase::copying:
-      has_copy_ = phase_ == phase::copying;
-      if (has_copy_ && core_.passed() > moved_to_)
-        return command(phase::skipping,
-                       fmt::format("SELECT pg_catalog.pg_replication_slot_advance({}, '{}')",
-                                   quote_literal(copy_), to_lsn(core_.passed())),
-                       now);
+      has_copy_ = true;
+      if (core_.passed() > moved_to_)
+        return command(phase::skipping, advance_command(copy_, core_.passed()), now);
       return look(now);
+    case phase::settling:
     case phase::skipping:
       return look(now);
+    case phase::looking:
+      if (const auto seen = std::exchange(seen_, std::nullopt))
+        return looked(*seen, now);
+      break;
     case phase::reporting:
       if (!refused)
         core_.reported(moved_to_);
@@ -247,9 +252,10 @@ result<step> catch_up_reader::answered(clock::time_point now) {
     case phase::ending:
       return call_ended(now);
     default:
-      return fail(errc::malformed_message, "{}: an answer without a row, cannot {}", on_.describe(),
-                  doing);
+      break;
   }
+  return fail(errc::malformed_message, "{}: an answer without a row, cannot {}", on_.describe(),
+              doing);
 }
 
 result<step> catch_up_reader::leave(because kind, const error& why, clock::time_point now) {
@@ -297,6 +303,10 @@ result<step> catch_up_reader::wait_for_slot(std::string who, clock::time_point n
                 "{}: slot {} is in use: {}; another reader must let go of it first, or use a slot "
                 "of its own",
                 on_.describe(), request_.slot, who);
+  return pause(now);
+}
+
+result<step> catch_up_reader::pause(clock::time_point now) {
   phase_ = phase::pausing;
   pause_until_ = now + look_again;
   return step::poll;
@@ -326,8 +336,10 @@ result<step> catch_up_reader::judge(const slot_look& now_is, clock::time_point n
   if (auto good = core_.fed_until(left_.passed, at_end && was_asked_, now); !good)
     return tl::unexpected(good.error());
   if (watch_.is_done(is_short_, left_)) {
-    if (now_is.reader != 0)
-      return wait_for_slot(fmt::format("pid {} reads it", now_is.reader), now);
+    // Our own walsender of before, if anybody.
+    waiting_since_ = waiting_since_.value_or(now);
+    if (now_is.reader != 0 && now - *waiting_since_ < release_within)
+      return pause(now);
     on_.close();
     return step::leave;
   }
@@ -352,10 +364,7 @@ result<step> catch_up_reader::judge(const slot_look& now_is, clock::time_point n
 result<step> catch_up_reader::report(position durable, clock::time_point now) {
   reported_at_ = now;
   moved_to_ = durable;
-  return command(phase::reporting,
-                 fmt::format("SELECT pg_catalog.pg_replication_slot_advance({}, '{}')",
-                             quote_literal(request_.slot), to_lsn(durable)),
-                 now);
+  return command(phase::reporting, advance_command(request_.slot, durable), now);
 }
 
 // -- a call ---------------------------------------------------------------------------------------
@@ -449,9 +458,7 @@ void catch_up_reader::close() noexcept {
       on_.cancel();
     const auto is_idle = phase_ == phase::ready || phase_ == phase::pausing || settle_call(until);
     const auto words = core_.last_words();
-    if (words && is_idle &&
-        on_.command(fmt::format("SELECT pg_catalog.pg_replication_slot_advance({}, '{}')",
-                                quote_literal(request_.slot), to_lsn(words->durable)))) {
+    if (words && is_idle && on_.command(advance_command(request_.slot, words->durable))) {
       phase_ = phase::reporting;
       if (settle_call(until))
         core_.reported(words->durable);

@@ -86,6 +86,7 @@ private:
   [[nodiscard]] result<step> begin(const slot_look& now_is, clock::time_point now);
   [[nodiscard]] result<step> judge(const slot_look& now_is, clock::time_point now);
   [[nodiscard]] result<step> wait_for_slot(std::string who, clock::time_point now);
+  [[nodiscard]] result<step> pause(clock::time_point now);
   [[nodiscard]] result<step> call(clock::time_point now);
   [[nodiscard]] result<step> take_rows(clock::time_point now);
   [[nodiscard]] result<step> call_ended(clock::time_point now);
@@ -109,6 +110,8 @@ private:
   std::optional<clock::time_point> waiting_since_; ///< For another reader to let go.
   clock::time_point heard_at_;
   clock::time_point stepped_at_;
+  bool listens_ = false;             ///< For the server; a silence counts.
+  bool listened_ = false;            ///< At the step before.
   std::unique_ptr<log_probe> probe_; ///< Whether a silent server is there at all.
   clock::time_point probed_at_;
   bool is_dead_ = false;
@@ -117,6 +120,7 @@ private:
 
   pulled_rows rows_;
   call_size size_;
+  std::optional<slot_look> seen_;
   bool is_short_ = false;  ///< The last call brought less than it was asked for.
   bool was_asked_ = false; ///< A position, before the call began.
   bool has_copy_ = false;
