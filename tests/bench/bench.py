@@ -117,9 +117,10 @@ class Bench:
         return int(self.database.value("SELECT pg_current_wal_insert_lsn() - '0/0'"))
 
     def value(self, query):
-        """On one session that stays, for what is asked often."""
+        """On one session that stays, for what is asked often; None without a row."""
         self.asking = self.asking or self.database.session()
-        return self.asking.rows(query)[0][0]
+        rows = self.asking.rows(query)
+        return rows[0][0] if rows else None
 
     def backends_cpu(self):
         """CPU seconds of all backends that have ended."""
