@@ -252,6 +252,8 @@ void pipeline_stats::view_counters(pipeline_view& into) const {
   into.incarnation = incarnation.load(relaxed);
   into.is_connected = is_connected.load(relaxed);
   into.load_finished = load_finished.load(relaxed);
+  into.catch_ups = catch_ups.load(relaxed);
+  into.is_catching_up = is_catching_up.load(relaxed);
   into.load_paused = paused_.load(relaxed);
   into.events_row = events_row.load(relaxed);
   into.events_truncate = events_truncate.load(relaxed);
@@ -267,6 +269,8 @@ void pipeline_stats::view_lag(pipeline_view& into, std::int64_t now) const {
   into.durable = {durable.load(relaxed)};
   if (into.current > into.confirmed && into.confirmed.token != 0)
     into.lag_bytes = into.current.token - into.confirmed.token;
+  if (into.current > into.received && into.received.token != 0)
+    into.bytes_left = into.current.token - into.received.token;
   if (confirmed_.load(relaxed) >= last_commit_end_.load(relaxed))
     return;
   const auto oldest = std::max(oldest_open_commit_.load(relaxed), confirmed_commit_.load(relaxed));
@@ -280,6 +284,7 @@ pipeline_view pipeline_stats::view(std::int64_t now) const {
   seen.spell = spell;
   seen.state = state();
   seen.last_error = last_error_.get();
+  seen.reading_note = reading_note_.get();
   view_counters(seen);
   view_lag(seen, now);
   const std::lock_guard hold{guard_};

@@ -219,11 +219,13 @@ public:
   counter incarnation{0};
   std::atomic<bool> is_connected{false};
   std::atomic<bool> load_finished{false};
+  std::atomic<bool> is_catching_up{false};
   counter events_row{0};
   counter events_truncate{0};
   counter transactions{0};
   counter stream_bytes{0};
   counter reconnects{0};
+  counter catch_ups{0};
 
   // Positions, as tokens.
   counter current{0}; ///< The log's end, as the source last said.
@@ -242,6 +244,7 @@ public:
 
   /// All of these take a lock.
   void failed(const error& why);
+  void reading_noted(std::string_view text) { reading_note_.set(text); }
   void drifted(const std::string& table);
   void slots(std::vector<slot_view> seen);
   /// The table or sink of that name, made when it is new; its owner keeps the pointer.
@@ -266,6 +269,7 @@ private:
   std::atomic<std::int64_t> oldest_open_commit_{
       0}; ///< Time of the first one received since in step.
   error_note last_error_;
+  error_note reading_note_;
   mutable std::mutex guard_;
   std::vector<std::shared_ptr<table_stats>> tables_;
   std::vector<std::shared_ptr<sink_stats>> sinks_;

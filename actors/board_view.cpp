@@ -76,6 +76,12 @@ std::string_view to_string(table_state what) noexcept {
   return "?";
 }
 
+std::string_view reading_mode(const pipeline_view& of) noexcept {
+  if (of.is_catching_up)
+    return "catch-up";
+  return of.state == pipeline_state::loading ? "load" : "stream";
+}
+
 std::string spell_token(position at) {
   return std::to_string(at.token);
 }

@@ -142,6 +142,10 @@ struct drift_view {
   std::uint64_t changes = 0;
 };
 
+struct pipeline_view;
+/// How the source is being read: `stream`, `catch-up`, or `load` while tables are.
+[[nodiscard]] std::string_view reading_mode(const pipeline_view& of) noexcept;
+
 struct pipeline_view {
   std::string name{};   ///< The `source` label.
   std::string flavor{}; ///< `postgres`.
@@ -156,12 +160,16 @@ struct pipeline_view {
   std::uint64_t transactions = 0;
   std::uint64_t stream_bytes = 0; ///< As blocks count them.
   std::uint64_t reconnects = 0;
-  position current{};          ///< The log's end, as the source last said.
-  position received{};         ///< Everything below was decoded.
-  position confirmed{};        ///< Every sink acknowledged everything below.
-  position durable{};          ///< Reported to the source.
-  std::uint64_t lag_bytes = 0; ///< current − confirmed.
-  double lag_seconds = 0;      ///< Age of the oldest commit not acknowledged; 0 in step.
+  position current{};           ///< The log's end, as the source last said.
+  position received{};          ///< Everything below was decoded.
+  position confirmed{};         ///< Every sink acknowledged everything below.
+  position durable{};           ///< Reported to the source.
+  std::uint64_t lag_bytes = 0;  ///< current − confirmed.
+  std::uint64_t catch_ups = 0;  ///< Times that it began.
+  bool is_catching_up = false;  ///< The log is read in bulk, far behind.
+  std::uint64_t bytes_left = 0; ///< current − received.
+  error_view reading_note{};    ///< What the source last had to say about how it reads.
+  double lag_seconds = 0;       ///< Age of the oldest commit not acknowledged; 0 in step.
   error_view last_error{};
   std::vector<table_view> tables{};
   std::vector<sink_view> sinks{};

@@ -149,7 +149,11 @@ pipeline_flow flow_of(const pipeline_view* before, const pipeline_view& now, dou
   if (before) {
     flow.streamed_rows_per_second = rate(before->events_row, now.events_row, seconds);
     flow.stream_bytes_per_second = rate(before->stream_bytes, now.stream_bytes, seconds);
+    if (before->received.token != 0)
+      flow.log_bytes_per_second = rate(before->received.token, now.received.token, seconds);
   }
+  if (now.is_catching_up && flow.log_bytes_per_second > 0)
+    flow.seconds_left = static_cast<double>(now.bytes_left) / flow.log_bytes_per_second;
   for (std::size_t i = 0; i < now.tables.size(); ++i) {
     const auto& table = now.tables[i];
     const auto is_same = [&](const table_view& one) {

@@ -38,6 +38,8 @@ struct pipeline_flow {
   double streamed_rows_per_second = 0; ///< Changes of rows decoded from the log.
   double copied_rows_per_second = 0;   ///< Rows read by the load, over all tables.
   double stream_bytes_per_second = 0;
+  double log_bytes_per_second = 0;      ///< By which the source's log was passed.
+  std::optional<double> seconds_left{}; ///< Of a log that is being caught up with.
   bottleneck slowest;
   std::string held_back_by;       ///< Of several sinks the one furthest behind, if any is.
   std::vector<table_flow> tables; ///< As pipeline_view::tables.

@@ -88,6 +88,7 @@ void log_reader::ended() noexcept {
   log_->close();
   log_.reset();
   options_.counts->is_connected = false;
+  options_.counts->is_catching_up = false;
 }
 
 result<void> log_reader::step(clock::time_point now) {
@@ -103,6 +104,7 @@ result<void> log_reader::step(clock::time_point now) {
   if (!next)
     return tl::unexpected(next.error());
   options_.counts->is_connected = true;
+  show_reading();
   ask_for_shape();
   switch (*next) {
     case sources::log_stream::next::ship:
@@ -159,6 +161,25 @@ void log_reader::ask_for_shape() {
 bool log_reader::may_read() const noexcept {
   return !is_quiet_ && std::all_of(windows_.begin(), windows_.end(),
                                    [](const credit_window& window) { return window.open(); });
+}
+
+void log_reader::show_reading() {
+  auto& counts = *options_.counts;
+  const auto now = log_->reading();
+  const auto catches_up = now.how == sources::log_reading::mode::catch_up;
+  if (counts.is_catching_up.exchange(catches_up) != catches_up) {
+    counts.catch_ups += catches_up ? 1 : 0;
+    log::voice{options_.pipeline}.info("source.reading", "{}",
+                                       catches_up
+                                           ? "far behind: reads the log from a copy of the slot"
+                                           : "goes on with the stream");
+  }
+  if (now.log_end.token > counts.current.load())
+    counts.current = now.log_end.token;
+  if (const auto news = log_->take_news()) {
+    counts.reading_noted(*news);
+    log::voice{options_.pipeline}.warn("source.reading", "{}", *news);
+  }
 }
 
 /// What the branch that holds the others back leaves.

@@ -46,6 +46,7 @@ private:
   void ship(bool source_is_empty);
   void ask_for_shape();
   void show(const block& rows);
+  void show_reading();
   void show_credit();
   [[nodiscard]] bool may_read() const noexcept;
 

@@ -35,8 +35,10 @@ result<position> log_end(const config::source_config& source,
 class postgres_parts final : public supervision::pipeline_parts {
 public:
   postgres_parts(std::shared_ptr<const config::pipeline_config> config,
-                 std::shared_ptr<postgres::patience> allowed, bool fresh)
-      : config_(std::move(config)), allowed_(std::move(allowed)), fresh_(fresh) {}
+                 std::shared_ptr<postgres::patience> allowed,
+                 std::shared_ptr<postgres::catch_up_record> caught_up, bool fresh)
+      : config_(std::move(config)), allowed_(std::move(allowed)), caught_up_(std::move(caught_up)),
+        fresh_(fresh) {}
 
   result<stream_identity> identify() override { return postgres::identify(config_->source, stop_); }
 
@@ -76,6 +78,11 @@ public:
     auto to = postgres::conninfo::make(config_->source, postgres::purpose::replication, "stream");
     if (!to)
       return tl::unexpected(to.error());
+    auto pull = postgres::conninfo::make(config_->source, postgres::purpose::query, "catch up");
+    if (!pull)
+      return tl::unexpected(pull.error());
+    postgres::catch_up_use use{.to = std::move(*pull), .options = {}, .record = caught_up_};
+    use.options.threshold = config_->source.catch_up_bytes;
     std::vector<relation_ptr> known;
     for (const auto& table : prepared_.tables)
       known.push_back(table.shape);
@@ -84,7 +91,7 @@ public:
                                       .publications = prepared_.publications,
                                       .resume = from,
                                       .system_identifier = prepared_.identity.server},
-                                     known, allowed_);
+                                     known, allowed_, {}, std::move(use));
   }
 
   std::unique_ptr<sources::table_reader> make_reader(const std::string& role) override {
@@ -100,6 +107,7 @@ public:
 private:
   std::shared_ptr<const config::pipeline_config> config_;
   std::shared_ptr<postgres::patience> allowed_;
+  std::shared_ptr<postgres::catch_up_record> caught_up_;
   bool fresh_;
   std::shared_ptr<postgres::stop_signal> stop_ = std::make_shared<postgres::stop_signal>();
   postgres::prepared_source prepared_;
@@ -109,8 +117,10 @@ private:
 
 std::function<std::shared_ptr<supervision::pipeline_parts>(bool fresh)>
 pipeline_factory(std::shared_ptr<const config::pipeline_config> config) {
-  return [config = std::move(config), allowed = std::make_shared<postgres::patience>()](
-             bool fresh) { return std::make_shared<postgres_parts>(config, allowed, fresh); };
+  return [config = std::move(config), allowed = std::make_shared<postgres::patience>(),
+          caught_up = std::make_shared<postgres::catch_up_record>()](bool fresh) {
+    return std::make_shared<postgres_parts>(config, allowed, caught_up, fresh);
+  };
 }
 
 } // namespace cdc::cli

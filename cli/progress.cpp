@@ -60,7 +60,18 @@ std::string load_text(const pipeline_view& seen, const pipeline_flow& flow) {
   return out;
 }
 
+std::string catch_up_text(const pipeline_view& seen, const pipeline_flow& flow) {
+  auto out = fmt::format("catch-up  {} rows/s  {} to read",
+                         actors::spell_rate(flow.streamed_rows_per_second),
+                         actors::spell_bytes(seen.bytes_left));
+  if (flow.seconds_left)
+    out += fmt::format("  {} left", actors::spell_duration(*flow.seconds_left));
+  return out + fmt::format("  {} rows", actors::spell_count(seen.events_row));
+}
+
 std::string stream_text(const pipeline_view& seen, const pipeline_flow& flow) {
+  if (seen.is_catching_up && seen.state == actors::pipeline_state::streaming)
+    return catch_up_text(seen, flow);
   return fmt::format("{}  {} rows/s  {} behind  {} rows", to_string(seen.state),
                      actors::spell_rate(flow.streamed_rows_per_second),
                      actors::spell_bytes(seen.lag_bytes), actors::spell_count(seen.events_row));

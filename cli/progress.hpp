@@ -13,6 +13,8 @@ namespace cdc::cli {
 ///
 ///   shop  load [#####.....] 54%  public.a  1,204,000 of 2,200,000 rows  310 k rows/s  3.1 s left
 ///
+///   shop  catch-up  512 k rows/s  1.2 GiB to read  8.1 s left  2,204,118 rows
+///
 ///   shop  streaming  12 rows/s  0 B behind  1,204,118 rows
 [[nodiscard]] std::string progress_line(const actors::board_view& seen,
                                         const actors::flow_view& flow, std::size_t columns);

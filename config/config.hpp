@@ -47,6 +47,9 @@ struct source_config {
   std::chrono::milliseconds reconnect_backoff{1000};
   std::uint32_t load_workers = 1;
   std::uint32_t load_chunk_rows = 50'000;
+  /// Further behind than this many bytes of log, the source is read from a copy of the slot. 0:
+  /// never.
+  std::uint64_t catch_up_bytes = std::uint64_t{64} << 20;
   std::string slot_name = "pg2osync";
   std::string publication = "pg2osync_pub";
   place at;

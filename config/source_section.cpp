@@ -190,6 +190,7 @@ source_config read_source(section in) {
   in.read_duration("reconnect_backoff_ms", out.reconnect_backoff, {.min = 1, .max = hour_ms});
   in.read("load_workers", out.load_workers, {.min = 1, .max = 64});
   in.read("load_chunk_rows", out.load_chunk_rows, {.min = 1, .max = 1'000'000'000});
+  in.read("catch_up_bytes", out.catch_up_bytes, {.min = 0, .max = std::uint64_t{1} << 50});
   in.refuse_as_later({"server_id", "poll_column", "poll_interval_secs", "poll_page_size"});
   in.finish();
   return out;

@@ -19,6 +19,16 @@ namespace cdc::sources {
 
 using clock = std::chrono::steady_clock;
 
+/// How a log is being read.
+struct log_reading {
+  enum class mode : std::uint8_t {
+    stream,
+    catch_up, ///< Far behind, by a way that is faster and less prompt.
+  };
+  mode how = mode::stream;
+  position log_end; ///< Where the log ended when the server was last asked; 0: it was not.
+};
+
 /// A log read over one connection, driven by one thread that polls. Nothing here blocks.
 ///
 /// The owner polls `socket()` for `wants_events()` until `deadline()`, or until it has something to
@@ -57,6 +67,10 @@ public:
   [[nodiscard]] virtual std::optional<std::uint32_t> unknown_relation() const noexcept = 0;
   /// Null answers unknown_relation(): there is no such table any more.
   virtual void provide(relation_ptr shape) = 0;
+
+  [[nodiscard]] virtual log_reading reading() const noexcept { return {}; }
+  /// Something for an operator to know, each only once.
+  [[nodiscard]] virtual std::optional<std::string> take_news() { return std::nullopt; }
 
   /// Ends the connection in an orderly way, without waiting for the server.
   virtual void close() noexcept = 0;

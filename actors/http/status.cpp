@@ -152,12 +152,30 @@ void write_pace(json::writer& to, const pipeline_flow& flow) {
     to.value(flow.held_back_by);
 }
 
+void write_reading(json::writer& to, const pipeline_view& of, const pipeline_flow& flow) {
+  to.key("reading").begin_object();
+  to.member("mode", reading_mode(of)).member("catch_ups", of.catch_ups);
+  to.member("bytes_left", of.bytes_left);
+  to.member("log_bytes_per_second", flow.log_bytes_per_second).key("seconds_left");
+  if (flow.seconds_left)
+    to.value(*flow.seconds_left);
+  else
+    to.null();
+  to.key("note");
+  if (of.reading_note.text.empty())
+    to.null();
+  else
+    to.value(of.reading_note.text);
+  to.end_object();
+}
+
 void write_pipeline(json::writer& to, const pipeline_view& of, const pipeline_flow& flow) {
   to.begin_object();
   to.member("pipeline", of.name).member("source", of.flavor);
   to.member("state", to_string(of.state)).member("connected", of.is_connected);
   to.member("incarnation", of.incarnation).member("reconnects", of.reconnects);
   write_load(to, of, flow);
+  write_reading(to, of, flow);
   write_pace(to, flow);
   write_positions(to, of);
   write_events(to, of);

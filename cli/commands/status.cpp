@@ -12,6 +12,7 @@
 #include "engine/engine.hpp"
 #include "messages/json.hpp"
 #include "messages/load.hpp"
+#include "sources/postgres/catch_up_plan.hpp"
 #include "sources/postgres/connection.hpp"
 #include "sources/postgres/lsn.hpp"
 #include "supervision/set_up.hpp"
@@ -100,6 +101,49 @@ const postgres::slot_state* own_slot(const pipeline_status& status) {
   return found == status.log->slots.end() ? nullptr : &*found;
 }
 
+/// Which of a server's slots these are to a pipeline.
+enum class slot_role : std::uint8_t { other, ours, copy };
+
+slot_role role_of(const postgres::slot_state& slot, const std::string& ours) {
+  if (slot.name == ours)
+    return slot_role::ours;
+  return slot.is_temporary && slot.name == postgres::copy_name(ours) ? slot_role::copy
+                                                                     : slot_role::other;
+}
+
+const postgres::slot_state* own_copy(const pipeline_status& status) {
+  if (!status.log)
+    return nullptr;
+  const auto found = std::ranges::find_if(status.log->slots, [&](const auto& slot) {
+    return role_of(slot, status.slot) == slot_role::copy;
+  });
+  return found == status.log->slots.end() ? nullptr : &*found;
+}
+
+bool is_loading(const pipeline_status& status) {
+  return std::ranges::any_of(status.targets, [](const target_status& target) {
+    return target.loaded.size() < target.tables_begun;
+  });
+}
+
+// As far as the server knows: who reads the slot, and what of it is left.
+std::string_view mode_of(const pipeline_status& status) {
+  const auto* slot = own_slot(status);
+  if (own_copy(status))
+    return "catch-up";
+  if (!slot || !slot->active_pid)
+    return "none";
+  return is_loading(status) ? "load" : "stream";
+}
+
+std::uint64_t bytes_left(const pipeline_status& status) {
+  const auto* from = own_copy(status);
+  if (!from)
+    from = own_slot(status);
+  return from && status.log->end > from->confirmed ? status.log->end.token - from->confirmed.token
+                                                   : 0;
+}
+
 // -- words ----------------------------------------------------------------------------------------
 
 std::string age(std::int64_t written_at, std::chrono::system_clock::time_point now) {
@@ -110,6 +154,16 @@ std::string age(std::int64_t written_at, std::chrono::system_clock::time_point n
   if (seconds < 7200)
     return fmt::format("{} min ago", seconds / 60);
   return fmt::format("{} h ago", seconds / 3600);
+}
+
+std::string source_text(const pipeline_status& status) {
+  auto out = fmt::format("database {}, log at {}", status.log->identity.database,
+                         postgres::to_lsn(status.log->end));
+  if (const auto mode = mode_of(status); mode != "none")
+    out += fmt::format(", {}", mode);
+  if (own_copy(status))
+    out += fmt::format(", {} left", bytes(bytes_left(status)));
+  return out;
 }
 
 std::string target_line(const target_status& target, std::chrono::system_clock::time_point now) {
@@ -136,7 +190,11 @@ std::string target_line(const target_status& target, std::chrono::system_clock::
   return out + "\n";
 }
 
-std::string slot_line(const postgres::slot_state& slot, bool is_ours) {
+std::string slot_line(const postgres::slot_state& slot, slot_role role) {
+  const auto is_ours = role == slot_role::ours;
+  if (role == slot_role::copy)
+    return fmt::format("  slot {} (ours, for the while of a catch-up): pid {} reads it\n",
+                       slot.name, slot.active_pid.value_or(0));
   auto out =
       fmt::format("  slot {}{}: {}, retains {} of log, {}", slot.name, is_ours ? " (ours)" : "",
                   slot.active_pid ? fmt::format("read by pid {}", *slot.active_pid)
@@ -186,8 +244,9 @@ void write_target(json::writer& to, const target_status& target) {
   to.end_object();
 }
 
-void write_slot(json::writer& to, const postgres::slot_state& slot, bool is_ours) {
-  to.begin_object().member("name", slot.name).member("ours", is_ours);
+void write_slot(json::writer& to, const postgres::slot_state& slot, slot_role role) {
+  to.begin_object().member("name", slot.name).member("ours", role != slot_role::other);
+  to.member("temporary", slot.is_temporary);
   to.member("plugin", slot.plugin).member("database", slot.database);
   to.member("active", slot.active_pid.has_value());
   if (slot.active_pid)
@@ -204,6 +263,7 @@ void write_pipeline(json::writer& to, const pipeline_status& status) {
     to.key("source").begin_object().member("system_identifier", status.log->identity.server);
     to.member("database", status.log->identity.database).member("slot", status.slot);
     write_position(to, "position", status.log->end);
+    to.member("reading", mode_of(status)).member("bytes_left", bytes_left(status));
     to.end_object();
     to.member("caught_up", has_reached(status, {status.log->end, {}}));
   } else {
@@ -215,7 +275,7 @@ void write_pipeline(json::writer& to, const pipeline_status& status) {
   to.end_array().key("slots").begin_array();
   if (status.log)
     for (const auto& slot : status.log->slots)
-      write_slot(to, slot, slot.name == status.slot);
+      write_slot(to, slot, role_of(slot, status.slot));
   to.end_array().end_object();
 }
 
@@ -276,7 +336,9 @@ bool retains_too_much(const std::vector<pipeline_status>& all, std::uint64_t max
     if (!each.log)
       continue;
     for (const auto& slot : each.log->slots) {
-      if (slot.pressure.retained_bytes <= max_mb << 20)
+      // The copy keeps nothing that the slot does not keep, and goes away by itself.
+      if (slot.pressure.retained_bytes <= max_mb << 20 ||
+          role_of(slot, each.slot) == slot_role::copy)
         continue;
       out = true;
       fmt::print(stderr, "cdc-actors: slot {} retains {}, more than {} MB\n", slot.name,
@@ -323,8 +385,7 @@ bool has_reached(const pipeline_status& status, const goal& wanted) {
 std::string to_text(const pipeline_status& status, std::chrono::system_clock::time_point now) {
   auto out = fmt::format("{} ({})\n", status.name, status.file);
   if (status.log)
-    out += fmt::format("  source: database {}, log at {}\n", status.log->identity.database,
-                       postgres::to_lsn(status.log->end));
+    out += "  source: " + source_text(status) + "\n";
   else
     out += "  source: " + status.error + "\n";
   for (const auto& target : status.targets)
@@ -334,7 +395,7 @@ std::string to_text(const pipeline_status& status, std::chrono::system_clock::ti
   if (!own_slot(status))
     out += fmt::format("  slot {} (ours): is not there yet; a run creates it\n", status.slot);
   for (const auto& slot : status.log->slots)
-    out += slot_line(slot, slot.name == status.slot);
+    out += slot_line(slot, role_of(slot, status.slot));
   return out;
 }
 

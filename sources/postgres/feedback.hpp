@@ -26,7 +26,10 @@ public:
   feedback(position resume, feedback_options options) noexcept;
 
   /// The stream runs from now on; before that no time counts.
-  void start(clock::time_point now) noexcept { sent_at_ = heard_at_ = now; }
+  void start(clock::time_point now) noexcept {
+    sent_at_ = heard_at_ = now;
+    asked_at_.reset();
+  }
 
   /// Something arrived.
   void heard(clock::time_point now) noexcept;
@@ -44,6 +47,9 @@ public:
   [[nodiscard]] result<std::optional<status_update>> due(clock::time_point now, bool reading);
   /// What to send last: an update that says what has become durable since the one before.
   [[nodiscard]] std::optional<status_update> last_words() const noexcept;
+
+  /// What last_words() said has reached the server in another way.
+  void reported(position durable) noexcept { reported_ = std::max(reported_, durable); }
 
   /// When due() has something to do again.
   [[nodiscard]] clock::time_point deadline() const noexcept;

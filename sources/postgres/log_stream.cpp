@@ -1,39 +1,37 @@
 #include "sources/postgres/log_stream.hpp"
 
-#include <chrono>
-#include <optional>
+#include <algorithm>
 #include <utility>
 
-#include <poll.h>
-
-#include "sources/postgres/flow_meter.hpp"
+#include "sources/postgres/catch_up_reader.hpp"
+#include "sources/postgres/log_probe.hpp"
+#include "sources/postgres/walsender_reader.hpp"
 
 namespace cdc::sources::postgres {
 
 namespace {
 
-// A row that waits for more of a busy stream waits a millisecond at most, the next nap included.
-constexpr std::chrono::microseconds block_age_max{800};
-// A stream without a message for this long is asked for single bytes too: a message of hundreds of
-// megabytes is not silence.
-constexpr std::chrono::milliseconds silence_min{100};
-// libpq keeps room for at least this much when it reads.
-constexpr std::size_t full_read = 8192;
-// A call for less costs more than it brings while more is coming anyway.
-constexpr std::size_t worth_a_read = 4096;
+// A question under way is looked after this often: the owner polls one socket alone.
+constexpr std::chrono::milliseconds probe_step{10};
 
-class walsender_stream final : public log_stream {
+/// Reads a slot from its walsender or, far behind, from a copy of it. Both feed the same core.
+class slot_stream final : public log_stream {
 public:
-  walsender_stream(stream_request request, const std::vector<relation_ptr>& known,
-                   std::shared_ptr<patience> allowed, stream_options options)
-      : resume_(request.resume), allowed_(std::move(allowed)), connection_(std::move(request)),
-        core_(resume_, options) {
+  slot_stream(stream_request request, const std::vector<relation_ptr>& known,
+              std::shared_ptr<patience> allowed, stream_options options,
+              std::optional<catch_up_use> catch_up)
+      : request_(std::move(request)), allowed_(std::move(allowed)), use_(std::move(catch_up)),
+        silence_(options.feedback), core_(request_.resume, options),
+        watch_(use_ ? use_->options : catch_up_options{}) {
     for (const auto& shape : known)
       core_.provide(shape);
+    open_walsender();
   }
 
-  int socket() const noexcept override { return connection_.socket(); }
-  short wants_events(bool may_read) const noexcept override;
+  int socket() const noexcept override { return pull_ ? pull_->socket() : walsender_->socket(); }
+  short wants_events(bool may_read) const noexcept override {
+    return pull_ ? pull_->wants_events(may_read) : walsender_->wants_events(may_read);
+  }
   clock::time_point deadline() const noexcept override;
   result<next> advance(clock::time_point now, bool may_read) override;
   block_ptr take_block() override;
@@ -44,165 +42,178 @@ public:
     return core_.unknown_relation();
   }
   void provide(relation_ptr shape) override { core_.provide(std::move(shape)); }
+  log_reading reading() const noexcept override;
+  std::optional<std::string> take_news() override;
   void close() noexcept override;
 
 private:
-  enum class drain_end : std::uint8_t { socket_empty, block_full, held };
+  [[nodiscard]] result<step> go_on(clock::time_point now, bool may_read);
+  [[nodiscard]] bool may_pull(clock::time_point now) const;
+  [[nodiscard]] bool is_far_behind(position log_end, clock::time_point now) const;
+  void open_walsender();
+  void change_reader();
+  void watch(clock::time_point now, bool may_read);
+  void ask_how_far(clock::time_point now);
 
-  [[nodiscard]] result<drain_end> drain(clock::time_point now);
-  [[nodiscard]] result<drain_end> take_messages(clock::time_point now);
-  [[nodiscard]] result<void> serve(clock::time_point now, bool reading);
-  [[nodiscard]] next after(drain_end end, clock::time_point now);
-  [[nodiscard]] error lost(error silence) const;
-
-  position resume_;
+  stream_request request_;
   std::shared_ptr<patience> allowed_;
-  replication_connection connection_;
+  std::optional<catch_up_use> use_;
+  feedback_options silence_;
   stream_core core_;
-  flow_meter flow_;
-  std::span<const std::byte> held_;             ///< A message that waits for a shape.
-  std::optional<clock::time_point> open_since_; ///< When the block got its first event.
-  std::size_t drained_ = 0;                     ///< Bytes of the drain under way, or the last.
-  bool running_ = false;
-  bool nap_due_ = false;
+  std::unique_ptr<walsender_reader> walsender_;
+  std::unique_ptr<catch_up_reader> pull_; ///< While there is one, the walsender is closed.
+  backlog_watch watch_;
+  std::unique_ptr<log_probe> probe_;
+  bool is_watched_ = false; ///< Since the stream runs.
+  bool has_pulled_ = false; ///< And came to the end of it: now the stream has its turn.
+  bool has_failed_ = false;
+  int walsender_pid_ = 0;
+  position log_end_;
+  clock::time_point stepped_at_;
 };
 
-short walsender_stream::wants_events(bool may_read) const noexcept {
-  const auto reads = running_ && may_read && held_.empty();
-  const auto streams = reads ? POLLIN : POLLRDHUP;
-  return static_cast<short>(connection_.wants_events() | (running_ ? streams : 0));
+// -- the owner's side -----------------------------------------------------------------------------
+
+clock::time_point slot_stream::deadline() const noexcept {
+  const auto at = pull_ ? std::min(pull_->deadline(), core_.advance_due()) : walsender_->deadline();
+  return probe_ ? std::min(at, stepped_at_ + probe_step) : at;
 }
 
-clock::time_point walsender_stream::deadline() const noexcept {
-  return running_ ? core_.deadline() : connection_.deadline();
-}
-
-result<log_stream::next> walsender_stream::advance(clock::time_point now, bool may_read) {
-  if (!running_) {
-    const auto ready = connection_.connect(now);
-    if (!ready || !*ready)
-      return ready.map([](bool) { return next::poll; });
-    running_ = true;
-    core_.start(now);
-  }
-  const auto naps = std::exchange(nap_due_, false);
-  if (!may_read) {
-    if (auto alive = connection_.check(); !alive)
-      return tl::unexpected(alive.error());
-    return serve(now, false).map([] { return next::poll; });
-  }
-  // The block was shipped for its age, out of a flow: little has come since.
-  if (naps)
-    return next::nap;
-  const auto end = drain(now);
-  if (!end)
-    return tl::unexpected(end.error());
-  if (*end == drain_end::held) {
-    if (auto alive = connection_.check(); !alive)
-      return tl::unexpected(alive.error());
-  }
-  if (auto served = serve(now, *end != drain_end::held); !served)
-    return tl::unexpected(served.error());
-  if (!core_.empty() && !open_since_)
-    open_since_ = now;
-  return after(*end, now);
-}
-
-/// What is best done with what was drained: waiting pays only while more is coming, and only so
-/// long as nobody misses the rows that wait.
-log_stream::next walsender_stream::after(drain_end end, clock::time_point now) {
-  if (core_.full())
-    return next::ship;
-  const auto more_comes = end == drain_end::socket_empty && drained_ > 0 && flow_.busy();
-  const auto is_due = !more_comes || now - open_since_.value_or(now) >= block_age_max;
-  if (!core_.empty() && is_due) {
-    nap_due_ = more_comes;
-    return next::ship;
-  }
-  return more_comes ? next::nap : next::poll;
-}
-
-result<walsender_stream::drain_end> walsender_stream::drain(clock::time_point now) {
-  drained_ = 0;
-  auto end = take_messages(now);
-  while (end && *end == drain_end::socket_empty) {
-    if (now - core_.heard_at() >= silence_min && connection_.input() > 0)
-      core_.heard(now);
-    const auto before = drained_;
-    if (auto got = connection_.read(); !got)
-      return tl::unexpected(got.error());
-    end = take_messages(now);
-    if (connection_.has_decrypted())
-      continue;
-    const auto got = drained_ - before;
-    // Of TLS a read brings one record, often of one row: only one that brings nothing tells that
-    // the socket is empty. Without it, one that brought less than libpq had room for tells; and of
-    // a flow, the first bytes behind a full one are better left to grow.
-    if (connection_.is_encrypted()
-            ? got == 0
-            : got < full_read || (flow_.busy() && connection_.input() < worth_a_read))
-      break;
-  }
-  flow_.drained(drained_, now);
-  return end;
-}
-
-/// Takes the messages that libpq holds.
-result<walsender_stream::drain_end> walsender_stream::take_messages(clock::time_point now) {
+result<log_stream::next> slot_stream::advance(clock::time_point now, bool may_read) {
   for (;;) {
-    if (core_.full())
-      return drain_end::block_full;
-    if (held_.empty()) {
-      const auto message = connection_.next_message();
-      if (!message)
-        return tl::unexpected(message.error());
-      if (!*message)
-        return drain_end::socket_empty;
-      held_ = **message;
+    const auto went = go_on(now, may_read);
+    if (!went) {
+      has_failed_ = true;
+      return tl::unexpected(went.error());
     }
-    if (core_.holding())
-      return drain_end::held;
-    const auto fed = core_.feed(held_, now);
-    if (!fed)
-      return tl::unexpected(fed.error());
-    if (*fed == stream_core::fed::held)
-      return drain_end::held;
-    drained_ += held_.size();
-    held_ = {};
+    switch (*went) {
+      case step::poll:
+        return next::poll;
+      case step::ship:
+        return next::ship;
+      case step::nap:
+        return next::nap;
+      case step::leave:
+        change_reader();
+    }
   }
 }
 
-/// Sends what is due, and finds out whether the server still answers.
-result<void> walsender_stream::serve(clock::time_point now, bool reading) {
-  const auto due = core_.tick(now, reading);
-  if (!due)
-    return tl::unexpected(due.error().code == errc::source_unavailable ? lost(due.error())
-                                                                       : due.error());
-  if (*due)
-    return connection_.send(encode(**due, std::chrono::system_clock::now()));
-  return connection_.wants_events() ? connection_.flush() : result<void>{};
-}
-
-error walsender_stream::lost(error silence) const {
-  if (allowed_) {
-    if (core_.passed() > resume_)
-      allowed_->progressed();
-    else
-      allowed_->ran_out();
+result<step> slot_stream::go_on(clock::time_point now, bool may_read) {
+  if (pull_)
+    return pull_->advance(now, may_read);
+  auto went = walsender_->advance(now, may_read);
+  if (const auto log_end = walsender_->identified(); went && log_end) {
+    log_end_ = *log_end;
+    if (!has_pulled_ && is_far_behind(*log_end, now))
+      return step::leave;
+    went = walsender_->advance(now, may_read);
   }
-  return {silence.code, connection_.describe() + ": " + silence.detail};
+  if (went && walsender_->running())
+    watch(now, may_read);
+  return went;
 }
 
-block_ptr walsender_stream::take_block() {
-  open_since_.reset();
+block_ptr slot_stream::take_block() {
+  walsender_->block_taken();
   return core_.take_block();
 }
 
-void walsender_stream::close() noexcept {
-  if (const auto words = core_.last_words(); running_ && words)
-    (void)connection_.send(encode(*words, std::chrono::system_clock::now()));
-  connection_.close();
-  running_ = false;
+log_reading slot_stream::reading() const noexcept {
+  if (pull_)
+    return {log_reading::mode::catch_up, std::max(log_end_, pull_->log_end())};
+  return {log_reading::mode::stream, log_end_};
+}
+
+std::optional<std::string> slot_stream::take_news() {
+  if (pull_) {
+    if (auto news = pull_->take_news())
+      return news;
+  }
+  if (!use_)
+    return std::nullopt;
+  auto news = use_->record->take_news();
+  if (news)
+    *news = "cannot catch up faster than the walsender sends, the stream goes on: " + *news;
+  return news;
+}
+
+void slot_stream::close() noexcept {
+  probe_.reset();
+  if (pull_ && has_failed_)
+    pull_->abandon();
+  else if (pull_)
+    pull_->close();
+  walsender_->close();
+}
+
+// -- going over -----------------------------------------------------------------------------------
+
+void slot_stream::open_walsender() {
+  auto request = request_;
+  request.resume = core_.passed();
+  walsender_ = std::make_unique<walsender_reader>(std::move(request), core_, allowed_);
+  is_watched_ = false;
+}
+
+void slot_stream::change_reader() {
+  if (pull_) {
+    log_end_ = std::max(log_end_, pull_->log_end());
+    pull_.reset();
+    has_pulled_ = true;
+    open_walsender();
+    return;
+  }
+  probe_.reset();
+  if (walsender_->running())
+    walsender_pid_ = walsender_->backend_pid();
+  walsender_->close();
+  pull_ = std::make_unique<catch_up_reader>(
+      catch_up_request{.to = use_->to,
+                       .slot = request_.slot,
+                       .publications = request_.publications,
+                       .system_identifier = request_.system_identifier,
+                       .walsender_pid = walsender_pid_},
+      core_, use_->options, silence_, use_->record);
+}
+
+bool slot_stream::may_pull(clock::time_point now) const {
+  return use_ && use_->options.threshold > 0 && use_->record->allowed(now);
+}
+
+bool slot_stream::is_far_behind(position log_end, clock::time_point now) const {
+  return may_pull(now) && log_end > core_.passed() &&
+         log_end.token - core_.passed().token > use_->options.threshold;
+}
+
+// -- watching a stream that runs ------------------------------------------------------------------
+
+void slot_stream::watch(clock::time_point now, bool may_read) {
+  if (!use_)
+    return;
+  if (!std::exchange(is_watched_, true))
+    watch_.start(core_.passed(), now);
+  else if (!may_read)
+    watch_.idle_for(now - stepped_at_);
+  stepped_at_ = now;
+  if (probe_)
+    return ask_how_far(now);
+  if (watch_.look_due(core_.passed(), now) && may_pull(now)) {
+    probe_ = std::make_unique<log_probe>(use_->to);
+    ask_how_far(now);
+  }
+}
+
+void slot_stream::ask_how_far(clock::time_point now) {
+  const auto end = probe_->advance(now);
+  if (end && !*end)
+    return;
+  probe_.reset();
+  if (!end)
+    return watch_.missed(now);
+  log_end_ = std::max(log_end_, **end);
+  if (watch_.falls_behind(core_.passed(), **end, now))
+    walsender_->leave_at_boundary();
 }
 
 } // namespace
@@ -210,10 +221,12 @@ void walsender_stream::close() noexcept {
 std::unique_ptr<log_stream> make_log_stream(stream_request request,
                                             const std::vector<relation_ptr>& known,
                                             std::shared_ptr<patience> allowed,
-                                            stream_options options) {
+                                            stream_options options,
+                                            std::optional<catch_up_use> catch_up) {
   if (allowed)
     options.feedback.answer_within = allowed->allowed();
-  return std::make_unique<walsender_stream>(std::move(request), known, std::move(allowed), options);
+  return std::make_unique<slot_stream>(std::move(request), known, std::move(allowed), options,
+                                       std::move(catch_up));
 }
 
 } // namespace cdc::sources::postgres

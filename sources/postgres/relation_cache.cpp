@@ -61,10 +61,11 @@ bool names_rows(const relation& shape) {
 
 void relation_cache::announce(const relation_message& message) {
   auto& about = known_[message.oid];
+  const auto is_expected = std::exchange(about.is_expected, false);
   if (about.announced && says_the_same(about, message)) {
     // The server repeats itself after any change of the table, an index or statistics included; but
     // a column that was dropped and added again reads the same here and has another number there.
-    if (about.current.shape)
+    if (about.current.shape && !is_expected)
       want(message.oid);
     return;
   }
@@ -76,6 +77,11 @@ void relation_cache::announce(const relation_message& message) {
     about.columns.push_back(
         {std::string{each.name}, each.type_oid, each.type_modifier, each.is_identity_key});
   settle(message.oid, about, false);
+}
+
+void relation_cache::expect_again(bool looks_again) {
+  for (auto& [oid, about] : known_)
+    about.is_expected = !looks_again;
 }
 
 void relation_cache::provide(relation_ptr shape) {

@@ -27,6 +27,10 @@ public:
   /// The stream describes a relation, for the first time or again.
   void announce(const relation_message& message);
 
+  /// The server begins anew and describes every relation again before its first row: that it says
+  /// the same as before is no news then. `looks_again`: it is news all the same.
+  void expect_again(bool looks_again);
+
   /// The catalogue describes one, asked for or not. Null answers wanted(): there is no such table
   /// any more; its last rows are read by what the stream says of it.
   void provide(relation_ptr shape);
@@ -50,6 +54,7 @@ private:
   };
   struct known {
     bool announced = false;
+    bool is_expected = false; ///< Its next description may be the one it had.
     table_id table;
     replica_identity identity = replica_identity::primary_key;
     std::vector<announced_column> columns;

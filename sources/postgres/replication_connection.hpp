@@ -1,9 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,11 +9,8 @@
 
 #include "messages/error.hpp"
 #include "messages/position.hpp"
-#include "sources/postgres/conninfo.hpp"
+#include "sources/postgres/polled_connection.hpp"
 #include "sources/source.hpp"
-
-struct pg_conn;
-struct pg_result;
 
 namespace cdc::sources::postgres {
 
@@ -34,62 +29,58 @@ class replication_connection {
 public:
   explicit replication_connection(stream_request request);
 
-  /// Goes on with connecting as far as it can without waiting; true once the stream runs.
-  [[nodiscard]] result<bool> connect(clock::time_point now);
+  enum class state : std::uint8_t {
+    waiting,
+    identified, ///< log_end() is known; connect() again starts the stream.
+    streaming,
+  };
+  /// Goes on with connecting as far as it can without waiting.
+  [[nodiscard]] result<state> connect(clock::time_point now);
 
-  /// How many bytes have arrived that read() has not taken; costs a system call.
-  [[nodiscard]] std::size_t input() const noexcept;
-  /// Fails when the server has let go of the connection; for when nothing is read.
-  [[nodiscard]] result<void> check() const;
+  /// Where the server's log ended when it was identified: what it had flushed.
+  [[nodiscard]] position log_end() const noexcept { return log_end_; }
 
-  /// Takes what the socket has, at most a buffer full, or a record of TLS.
-  [[nodiscard]] result<void> read();
-  /// Bytes of the socket that TLS has taken already: no poll would tell of them.
-  [[nodiscard]] bool has_decrypted() const noexcept;
-  [[nodiscard]] bool is_encrypted() const noexcept;
+  [[nodiscard]] std::size_t input() const noexcept { return on_.input(); }
+  [[nodiscard]] result<void> check() const { return on_.check(); }
+  [[nodiscard]] result<void> read() { return on_.read(); }
+  [[nodiscard]] bool has_decrypted() const noexcept { return on_.has_decrypted(); }
+  [[nodiscard]] bool is_encrypted() const noexcept { return on_.is_encrypted(); }
   /// The next whole message that was taken; none: read() on. It lives until the next call.
   [[nodiscard]] result<std::optional<std::span<const std::byte>>> next_message();
 
-  [[nodiscard]] result<void> send(std::span<const std::byte> message);
-  [[nodiscard]] result<void> flush();
+  [[nodiscard]] result<void> send(std::span<const std::byte> message) { return on_.put(message); }
+  [[nodiscard]] result<void> flush() { return on_.flush(); }
 
   /// Says goodbye and lets go, without waiting for the server.
   void close() noexcept;
 
-  [[nodiscard]] int socket() const noexcept;
-  [[nodiscard]] const std::string& describe() const noexcept { return request_.to.describe(); }
+  [[nodiscard]] int socket() const noexcept { return on_.socket(); }
+  /// Of the walsender, by which others know the slot's reader.
+  [[nodiscard]] int backend_pid() const noexcept { return on_.backend_pid(); }
+  [[nodiscard]] const std::string& describe() const noexcept { return on_.describe(); }
   /// While connecting, and for what flush() has left over.
-  [[nodiscard]] short wants_events() const noexcept { return wants_; }
-  [[nodiscard]] clock::time_point deadline() const noexcept { return connect_by_; }
+  [[nodiscard]] short wants_events() const noexcept { return on_.wants_events(); }
+  [[nodiscard]] clock::time_point deadline() const noexcept { return on_.connect_by(); }
 
 private:
-  enum class phase : std::uint8_t { unconnected, connecting, identifying, starting, streaming };
+  enum class phase : std::uint8_t { connecting, identifying, identified, starting, streaming };
 
-  [[nodiscard]] result<void> begin();
-  [[nodiscard]] result<bool> poll_connect();
-  [[nodiscard]] result<bool> await_identity();
-  [[nodiscard]] result<bool> await_start();
-  [[nodiscard]] result<bool> answer_ready();
+  [[nodiscard]] result<void> go_on(clock::time_point now);
   [[nodiscard]] result<void> command(const std::string& text, phase next);
-  [[nodiscard]] result<void> check_identity(pg_result* answer) const;
-  [[nodiscard]] error start_error(pg_result* answer) const;
-  [[nodiscard]] error ended() const;
-  [[nodiscard]] error broke() const;
+  [[nodiscard]] result<void> await_identity();
+  [[nodiscard]] result<void> await_start();
+  [[nodiscard]] result<void> check_identity(const pg_result* answer);
+  [[nodiscard]] error start_error(const pg_result* answer) const;
+  [[nodiscard]] error ended();
   [[nodiscard]] std::string start_command() const;
 
-  struct finish {
-    void operator()(pg_conn* from) const noexcept;
-  };
-  struct free_memory {
-    void operator()(char* from) const noexcept;
-  };
-
   stream_request request_;
-  std::unique_ptr<pg_conn, finish> from_;
-  std::unique_ptr<char, free_memory> message_;
-  phase phase_ = phase::unconnected;
-  short wants_ = 0;
-  clock::time_point connect_by_;
+  polled_connection on_;
+  phase phase_ = phase::connecting;
+  position log_end_;
 };
+
+/// `'"a","b"'`: the publications, as the output plugin's option takes them, quoted for SQL.
+[[nodiscard]] std::string publication_option(const std::vector<std::string>& publications);
 
 } // namespace cdc::sources::postgres

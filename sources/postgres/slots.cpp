@@ -18,7 +18,7 @@ constexpr auto read_slots = R"(
                                          THEN pg_catalog.pg_last_wal_receive_lsn()
                                          ELSE pg_catalog.pg_current_wal_lsn() END,
                                     s.restart_lsn)::bigint,
-         s.two_phase, s.safe_wal_size
+         s.two_phase, s.safe_wal_size, s.temporary
   FROM pg_catalog.pg_replication_slots s
   LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.active_pid
   WHERE $1 = '' OR s.slot_name = $1
@@ -66,6 +66,7 @@ slot_state read_slot(const rows& from, int row) {
   out.two_phase = from.flag(row, 8);
   if (!from.is_null(row, 9))
     out.pressure.safe_bytes = std::max<std::int64_t>(from.number<std::int64_t>(row, 9), 0);
+  out.is_temporary = from.flag(row, 10);
   return out;
 }
 

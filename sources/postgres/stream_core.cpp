@@ -50,7 +50,7 @@ result<stream_core::fed> stream_core::feed(bytes message, clock::time_point now)
     return tl::unexpected(got.error());
   feedback_.heard(now);
   if (got->what == frame::type::data) [[likely]]
-    return on_message(got->payload, now);
+    return feed_data(got->payload, now);
   return on_keepalive(*got, now).map([] { return fed::taken; });
 }
 
@@ -74,7 +74,7 @@ result<void> stream_core::on_keepalive(const frame& keepalive, clock::time_point
 
 // -- pgoutput's messages --------------------------------------------------------------------------
 
-result<stream_core::fed> stream_core::on_message(bytes message, clock::time_point now) {
+result<stream_core::fed> stream_core::feed_data(bytes message, clock::time_point now) {
   const auto type = type_of(message);
   if (!type)
     return fail(errc::malformed_message,
@@ -245,6 +245,16 @@ void stream_core::advance(position to) {
   pending_.reset();
 }
 
+result<void> stream_core::fed_until(position until, bool at_end, clock::time_point now) {
+  if (auto good = check_range(until); !good)
+    return good;
+  if (at_end && std::exchange(answer_due_, false))
+    advance(std::max(until, passed_));
+  else
+    note_position(until, now);
+  return {};
+}
+
 void stream_core::ask_for_position() noexcept {
   answer_due_ = true;
   feedback_.ask();
@@ -262,11 +272,15 @@ bool stream_core::holding() {
   return false;
 }
 
+void stream_core::pass_on(clock::time_point now) {
+  if (!pending_ || open_ || now - advanced_at_ < options_.advance_interval)
+    return;
+  advanced_at_ = now;
+  advance(*pending_);
+}
+
 result<std::optional<status_update>> stream_core::tick(clock::time_point now, bool reading) {
-  if (pending_ && !open_ && now - advanced_at_ >= options_.advance_interval) {
-    advanced_at_ = now;
-    advance(*pending_);
-  }
+  pass_on(now);
   return feedback_.due(now, reading && !holding());
 }
 
@@ -274,9 +288,12 @@ std::optional<status_update> stream_core::last_words() const noexcept {
   return feedback_.last_words();
 }
 
+clock::time_point stream_core::advance_due() const noexcept {
+  return pending_ && !open_ ? advanced_at_ + options_.advance_interval : clock::time_point::max();
+}
+
 clock::time_point stream_core::deadline() const noexcept {
-  const auto at = feedback_.deadline();
-  return pending_ && !open_ ? std::min(at, advanced_at_ + options_.advance_interval) : at;
+  return std::min(feedback_.deadline(), advance_due());
 }
 
 block_ptr stream_core::take_block() {

@@ -25,19 +25,23 @@ struct stream_options {
   std::chrono::milliseconds advance_interval{200};
 };
 
-/// Everything between a walsender's messages and blocks, without a socket or a clock.
+/// Everything between a server's messages and blocks, without a socket or a clock.
 ///
-/// Messages go in by feed(), blocks come out by take_block(); what has to be sent, and the server's
-/// silence, come out of tick(). A shape that has to be asked for holds the stream: the message that
-/// needs it is not taken until provide() has brought it.
+/// A walsender's messages go in by feed(), those that were pulled by feed_data(); blocks come out
+/// by take_block(). What has to be sent to a walsender, and its silence, come out of tick(). A
+/// shape that has to be asked for holds the stream: the message that needs it is not taken until
+/// provide() has brought it.
 ///
 /// A transaction without rows of ours leaves no begin and commit, only a position.
 class stream_core {
 public:
   stream_core(position resume, stream_options options);
 
-  /// The server has begun to send.
-  void start(clock::time_point now) noexcept { feedback_.start(now); }
+  /// A walsender has begun to send, for the first time or again: behind passed().
+  void start(clock::time_point now) {
+    feedback_.start(now);
+    expect_descriptions(true);
+  }
 
   enum class fed : std::uint8_t {
     taken,
@@ -47,12 +51,28 @@ public:
   /// One CopyData payload.
   [[nodiscard]] result<fed> feed(std::span<const std::byte> message, clock::time_point now);
 
+  /// One message of the output plugin, without the walsender's frame.
+  [[nodiscard]] result<fed> feed_data(std::span<const std::byte> message, clock::time_point now);
+  /// Everything that committed before `until` was fed. `at_end`: and the log went no further when
+  /// it was last asked for.
+  [[nodiscard]] result<void> fed_until(position until, bool at_end, clock::time_point now);
+  /// The server describes every relation again. `looks_again`: the catalogue is asked again too.
+  void expect_descriptions(bool looks_again) { relations_.expect_again(looks_again); }
+
   [[nodiscard]] bool holding();
+  /// Between two transactions.
+  [[nodiscard]] bool at_boundary() const noexcept { return !open_; }
+
+  /// Passes on a position that is due, at advance_due().
+  void pass_on(clock::time_point now);
+  [[nodiscard]] clock::time_point advance_due() const noexcept;
 
   /// The status update to send now. errc::source_unavailable: the server is silent for too long.
   [[nodiscard]] result<std::optional<status_update>> tick(clock::time_point now, bool reading);
   [[nodiscard]] std::optional<status_update> last_words() const noexcept;
   [[nodiscard]] clock::time_point deadline() const noexcept;
+  /// What last_words() said was told to the server in another way.
+  void reported(position durable) noexcept { feedback_.reported(durable); }
 
   /// Bytes arrived that are no whole message yet.
   void heard(clock::time_point now) noexcept { feedback_.heard(now); }
@@ -64,6 +84,8 @@ public:
 
   void confirm(position durable) noexcept { feedback_.confirm(durable); }
   void ask_for_position() noexcept;
+  /// A position was asked for and is not answered yet.
+  [[nodiscard]] bool asks() const noexcept { return answer_due_; }
 
   [[nodiscard]] std::optional<std::uint32_t> unknown_relation() const noexcept {
     return relations_.wanted();
@@ -77,7 +99,6 @@ private:
   using bytes = std::span<const std::byte>;
 
   [[nodiscard]] result<void> on_keepalive(const frame& keepalive, clock::time_point now);
-  [[nodiscard]] result<fed> on_message(bytes message, clock::time_point now);
   [[nodiscard]] result<fed> on_row(message_type type, bytes message);
   [[nodiscard]] result<fed> on_truncate(bytes message);
   [[nodiscard]] result<void> on_begin(bytes message);

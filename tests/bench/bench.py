@@ -88,6 +88,7 @@ class Bench:
                              "max_wal_size=8GB", "checkpoint_timeout=1h", "autovacuum=off")
         self.database = self.server.new_database()
         self.made = 0
+        self.asking = None
 
     def close(self):
         self.server.stop("immediate")
@@ -115,6 +116,18 @@ class Bench:
     def log_end(self):
         return int(self.database.value("SELECT pg_current_wal_insert_lsn() - '0/0'"))
 
+    def value(self, query):
+        """On one session that stays, for what is asked often; None without a row."""
+        self.asking = self.asking or self.database.session()
+        rows = self.asking.rows(query)
+        return rows[0][0] if rows else None
+
+    def backends_cpu(self):
+        """CPU seconds of all backends that have ended."""
+        pid = (pathlib.Path(self.server.folder) / "data" / "postmaster.pid").read_text().split()[0]
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
     def metric(self, run, name):
         return sum(float(v) for v in re.findall(rf"^{name}\{{[^}}]*\}} (\S+)$", run.get("/metrics")[1], re.M))
 
@@ -139,17 +152,21 @@ def write_backlog(bench, kind, rows, first):
     return rows
 
 
-def stream(bench, target):
+def stream(bench, target, catch_up=False):
     asked = bench.asked
     kind = "updates" if asked.updates else "single" if asked.txn == 1 else "inserts"
-    rows = asked.rows or {"updates": 300_000, "single": 200_000, "inserts": 1_000_000}[kind]
+    rows = asked.rows or {"updates": 300_000, "single": 200_000, "inserts": 2_000_000 if catch_up else 1_000_000}[kind]
     bench.database.run(f"CREATE TABLE public.orders ({COLUMNS})")
     if kind == "updates":
         bench.database.run(f"INSERT INTO public.orders {rows_sql(1, rows)}", "VACUUM ANALYZE public.orders")
-    run = bench.pipeline(target, asked.unix, source="reconnect_max = 100\nload_chunk_rows = 1000000").start()
+    run = bench.pipeline(target, asked.unix, source="reconnect_max = 100\nload_chunk_rows = 1000000\n"
+                         + ("" if catch_up else "catch_up_bytes = 0")).start()
     eventually(lambda: ready(run), within=120)
+    # Whose connection the clock begins with.
+    reader = f"{run.slot}_catch_up" if catch_up else run.slot
     publication = f"{run.slot}_pub"
     limits, ours, ratios, limit_cpu, our_cpu, limit_segments, our_segments = [], [], [], [], [], [], []
+    limit_server, our_server = [], []
     first = 10_000_001
     for pair in range(asked.pairs):
         eventually(lambda: bench.confirmed(run) >= bench.log_end() - 65536, within=60)
@@ -165,29 +182,36 @@ def stream(bench, target):
         end = bench.database.value("SELECT pg_current_wal_insert_lsn()")
 
         def limit():
-            before = segments()
+            before, server = segments(), bench.backends_cpu()
             took, cpu, _ = child(PG + "pg_recvlogical", "-d", bench.url(asked.unix), "--slot", "limit", "--start", "-f", "/dev/null",
                                  "-o", "proto_version=1", "-o", f"publication_names={publication}", "-o", "messages=true",
                                  "--endpos", end, "--no-loop", "-s", "1")
             bench.database.run("SELECT pg_drop_replication_slot('limit')")
             limit_segments.append(segments() - before)
+            time.sleep(0.5)
+            limit_server.append((bench.backends_cpu() - server) / changes * 1e6)
             return took, cpu
 
         def program():
             goal = int(bench.database.value(f"SELECT '{end}'::pg_lsn - '0/0'"))
-            before, cpu = segments(), cpu_of(run.process.pid)
+            before, cpu, server = segments(), cpu_of(run.process.pid), bench.backends_cpu()
             run.process.send_signal(18)
             began = None
             while began is None:
-                row = bench.database.value(f"SELECT extract(epoch FROM clock_timestamp() - a.backend_start)::float8 FROM pg_replication_slots s "
-                                           f"LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid WHERE slot_name = '{run.slot}'")
+                row = bench.value(f"SELECT extract(epoch FROM clock_timestamp() - a.backend_start)::float8 FROM pg_replication_slots s "
+                                           f"LEFT JOIN pg_stat_activity a ON a.pid = s.active_pid WHERE slot_name = '{reader}'")
                 began = None if row is None else time.monotonic() - row
             while bench.confirmed(run) < goal:
                 assert run.running, run.log()[-2000:]
                 time.sleep(0.05)
             took = time.monotonic() - began
             our_segments.append(segments() - before)
-            return took, cpu_of(run.process.pid) - cpu
+            used = cpu_of(run.process.pid) - cpu
+            if catch_up:
+                eventually(lambda: bench.value(f"SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{reader}'") == 0)
+                time.sleep(0.5)
+                our_server.append((bench.backends_cpu() - server) / changes * 1e6)
+            return took, used
 
         (limit_took, cpu_l), (our_took, cpu_o) = limit(), program()
         limits.append(changes / limit_took), ours.append(changes / our_took), ratios.append(limit_took / our_took)
@@ -198,7 +222,10 @@ def stream(bench, target):
     print(f"CPU seconds per 1 M rows: ours {spread(our_cpu)}, pg_recvlogical {spread(limit_cpu)}; "
           f"CPU ratio {median(our_cpu) / median(limit_cpu):.2f}")
     print(f"TCP segments: ours {median(our_segments):.0f}, pg_recvlogical {median(limit_segments):.0f}; peak RSS {peak:.0f} MB; ratio spread {spread(ratios)}")
-    name = f"pg-stream-{target}" + (" --unix" if asked.unix else "") + (" --updates" if asked.updates else "") + (" --txn 1" if asked.txn == 1 else "")
+    if catch_up:
+        print(f"server's CPU seconds per 1 M rows: ours {spread(our_server)}, walsender {spread(limit_server)}; "
+              f"ratio {median(our_server) / median(limit_server):.2f}")
+    name = f"pg-{'catch-up' if catch_up else 'stream'}-{target}" + (" --unix" if asked.unix else "") + (" --updates" if asked.updates else "") + (" --txn 1" if asked.txn == 1 else "")
     return f"{name} ratio {median(ratios):.2f} (ours {k(median(ours))}, pg_recvlogical {k(median(limits))})", median(our_cpu)
 
 
@@ -323,6 +350,8 @@ def cpu(bench):
 BENCHES = {
     "pg-load-null": (lambda b: load(b, "null"), "the initial load against bare COPY (--workers 2)"),
     "pg-stream-null": (lambda b: stream(b, "null"), "a backlog against pg_recvlogical (--unix, --txn 1, --updates)"),
+    "pg-catch-up-null": (lambda b: stream(b, "null", True), "a backlog from a copy of the slot against pg_recvlogical (--updates)"),
+    "pg-catch-up-sqlite": (lambda b: stream(b, "sqlite", True), "the same into SQLite (--updates)"),
     "pg-load-sqlite": (lambda b: load(b, "sqlite"), "the load into SQLite against the slower of bare COPY and bare upserts"),
     "pg-stream-sqlite": (lambda b: stream(b, "sqlite"), "a backlog into SQLite against pg_recvlogical (--updates)"),
     "pg-latency-sqlite": (latency, "commit to visible in SQLite, idle pipeline"),

@@ -188,6 +188,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, default=4000, help="rows of each large table at the start")
     parser.add_argument("--version", type=int, default=15, help="PostgreSQL's")
+    parser.add_argument("--catch-up", action="store_true", help="catch up from a copy of the slot at every chance")
     parser.add_argument("--keep", action="store_true", help="keep the folder with logs and target")
     asked = parser.parse_args()
 
@@ -203,7 +204,8 @@ def main():
     url = database.url.replace(f":{server.port}/", f":{proxy.port}/")
     sections = [section(t.split(".")[1], table=t) for t in TABLES]
     run = Pipeline(folder, database, sections, url=url,
-                   source="load_workers = 2\nload_chunk_rows = 500\nreconnect_max = 1000",
+                   source="load_workers = 2\nload_chunk_rows = 500\nreconnect_max = 1000"
+                          + ("\ncatch_up_bytes = 1" if asked.catch_up else ""),
                    engine="batch_size = 200\ncheckpoint_interval_ms = 100\nload_max_rows_per_sec = 20000")
     writers = [Writer(database.url, asked.seed * 100 + i, 0.004) for i in range(3)]
     counts = {"kills": 0, "cuts": 0, "restarts": 0}

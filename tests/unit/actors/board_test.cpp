@@ -142,6 +142,22 @@ TEST(pipeline_stats, are_in_step_while_the_log_advances_without_a_commit) {
   EXPECT_EQ(shop->view(1'000'000'000).lag_bytes, 390U);
 }
 
+TEST(pipeline_stats, tell_how_the_log_is_read_and_what_is_left) {
+  pipeline_stats stats{"shop", "postgres"};
+  stats.enter(pipeline_state::loading);
+  EXPECT_EQ(reading_mode(stats.view(0)), "load");
+  stats.enter(pipeline_state::streaming);
+  EXPECT_EQ(reading_mode(stats.view(0)), "stream");
+  stats.is_catching_up = true;
+  stats.received({100}, 0);
+  stats.current = 350;
+  stats.reading_noted("far behind");
+  const auto seen = stats.view(0);
+  EXPECT_EQ(reading_mode(seen), "catch-up");
+  EXPECT_EQ(seen.bytes_left, 250u);
+  EXPECT_EQ(seen.reading_note.text, "far behind");
+}
+
 TEST(pipeline_stats, keep_one_entry_for_each_table_of_each_sink) {
   board all{"n1", "0.1"};
   const auto shop = all.pipeline("shop");

@@ -63,6 +63,19 @@ TEST(progress, shows_the_state_once_every_table_is_loaded) {
             "shop  streaming  12 rows/s  1.5 KiB behind  1,234,567 rows");
 }
 
+TEST(progress, shows_what_is_left_to_catch_up_with) {
+  auto seen = loading();
+  auto& pipeline = seen.pipelines.front();
+  pipeline.state = actors::pipeline_state::streaming;
+  pipeline.is_catching_up = true;
+  pipeline.bytes_left = 3 << 20;
+  pipeline.events_row = 1234567;
+  auto flow = at_rate(0, 512'000);
+  flow.pipelines.front().seconds_left = 8.1;
+  EXPECT_EQ(progress_line(seen, flow, 200),
+            "shop  catch-up  512 k rows/s  3.0 MiB to read  8.1 s left  1,234,567 rows");
+}
+
 TEST(progress, fits_the_terminal) {
   EXPECT_EQ(progress_line(loading(), at_rate(100), 30), "shop  load [##########.......…");
 

@@ -109,6 +109,29 @@ TEST(status, explains_slots_that_are_lost_or_nobodys) {
   EXPECT_NE(text.find("no checkpoint yet; a run begins with the load"), std::string::npos);
 }
 
+TEST(status, tells_how_the_source_is_read) {
+  auto out = status({sqlite(200)});
+  out.log->slots[0].active_pid = 7;
+  EXPECT_NE(to_text(out, now).find("log at 0/C8, stream\n"), std::string::npos);
+
+  out.targets[0].tables_begun = 1;
+  EXPECT_NE(to_text(out, now).find("log at 0/C8, load\n"), std::string::npos);
+
+  out.log->slots[0].active_pid.reset();
+  out.log->slots.push_back(slot("cdc_shop_catch_up", 150));
+  out.log->slots[1].is_temporary = true;
+  out.log->slots[1].active_pid = 8;
+  const auto text = to_text(out, now);
+  EXPECT_NE(text.find("log at 0/C8, catch-up, 50 bytes left\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("slot cdc_shop_catch_up (ours, for the while of a catch-up): pid 8 reads it"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(to_json({out}).find(R"("reading":"catch-up","bytes_left":50)"), std::string::npos);
+
+  out.log->slots[1].is_temporary = false;
+  EXPECT_EQ(to_text(out, now).find("catch-up,"), std::string::npos) << "not one of ours";
+}
+
 TEST(status, names_what_could_not_be_read) {
   auto out = status({sqlite(1)});
   out.targets[0].error = "the file is not a database";
@@ -125,15 +148,17 @@ TEST(status, writes_json_that_a_script_reads) {
   target.behind = 0;
   target.written_at = 1'700'000'000'000'000;
 
-  EXPECT_EQ(to_json({status({target})}),
-            R"({"pipelines":[{"name":"shop","file":"cdc.toml","source":{"system_identifier":"7",)"
-            R"("database":"shop","slot":"cdc_shop","position":"0/C8"},"caught_up":true,)"
-            R"("targets":[{"name":"target","flavor":"sqlite","path":"shop.db","position":"0/C8",)"
-            R"("behind_bytes":0,"written_at":"2023-11-14T22:13:20Z","tables_loaded":0,)"
-            R"("tables_begun":0,"rows_to_read_again":0}],"slots":[{"name":"cdc_shop","ours":true,)"
-            R"("plugin":"pgoutput","database":"shop","active":false,"confirmed":"0/64",)"
-            R"("retained_bytes":20480,"wal_status":"reserved"}]}]})"
-            "\n");
+  EXPECT_EQ(
+      to_json({status({target})}),
+      R"({"pipelines":[{"name":"shop","file":"cdc.toml","source":{"system_identifier":"7",)"
+      R"("database":"shop","slot":"cdc_shop","position":"0/C8","reading":"none","bytes_left":100},)"
+      R"("caught_up":true,)"
+      R"("targets":[{"name":"target","flavor":"sqlite","path":"shop.db","position":"0/C8",)"
+      R"("behind_bytes":0,"written_at":"2023-11-14T22:13:20Z","tables_loaded":0,)"
+      R"("tables_begun":0,"rows_to_read_again":0}],"slots":[{"name":"cdc_shop","ours":true,)"
+      R"("temporary":false,"plugin":"pgoutput","database":"shop","active":false,"confirmed":"0/64",)"
+      R"("retained_bytes":20480,"wal_status":"reserved"}]}]})"
+      "\n");
 }
 
 TEST(validate, lets_a_target_resume_between_the_slot_and_the_logs_end) {

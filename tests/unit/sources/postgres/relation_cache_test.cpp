@@ -223,5 +223,30 @@ TEST(identity_remedy, names_the_table_quoted_and_the_way_back) {
                                     R"(ALTER TABLE "My"."or""ders" REPLICA IDENTITY FULL)");
 }
 
+TEST_F(relation_cache_test, asks_about_a_repetition_once_it_is_not_expected_any_more) {
+  known.provide(share(in_catalogue(1)));
+  known.announce(orders());
+  known.expect_again(false);
+  known.announce(orders());
+  EXPECT_FALSE(known.wanted()) << "the server began anew, and says the same";
+  known.announce(orders());
+  EXPECT_EQ(known.wanted(), 7u) << "the second time it has a reason";
+  known.provide(share(in_catalogue(1)));
+  known.expect_again(false);
+  known.expect_again(true);
+  known.announce(orders());
+  EXPECT_EQ(known.wanted(), 7u);
+}
+
+TEST_F(relation_cache_test, takes_a_new_shape_however_it_was_expected) {
+  known.provide(share(in_catalogue(1)));
+  known.announce(orders());
+  known.expect_again(false);
+  auto changed = orders();
+  changed.columns.pop_back();
+  known.announce(changed);
+  EXPECT_EQ(shape(), nullptr);
+}
+
 } // namespace
 } // namespace cdc::sources::postgres

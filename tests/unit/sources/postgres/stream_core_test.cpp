@@ -443,5 +443,62 @@ TEST_F(stream_core_test, refuses_a_confirmation_of_an_open_transaction) {
   EXPECT_FALSE(core.tick(now, true));
 }
 
+// -- pulled ---------------------------------------------------------------------------------------
+
+TEST_F(stream_core_test, takes_messages_without_a_frame_as_those_with_one) {
+  know_tables();
+  const std::vector<bytes> transaction{tests::begin(100, 7), tests::insert(7, {"1", "a"}),
+                                       tests::commit(100, 108)};
+  for (const auto& message : transaction)
+    feed({framed(message)});
+  const auto streamed = taken();
+  stream_core other{position{50}, {}};
+  other.provide(shape_of(7));
+  ASSERT_TRUE(other.feed_data(orders(), now));
+  for (const auto& message : transaction)
+    ASSERT_TRUE(other.feed_data(message, now));
+  EXPECT_EQ(tests::lines(other.take_block()), streamed);
+  EXPECT_EQ(streamed.size(), 3u);
+}
+
+TEST_F(stream_core_test, passes_on_what_was_pulled_and_answers_a_question_at_the_logs_end) {
+  ASSERT_TRUE(core.fed_until(position{60}, false, now));
+  EXPECT_EQ(taken(), text_lines{"advance 60"});
+  ASSERT_TRUE(core.fed_until(position{70}, false, now));
+  EXPECT_EQ(taken(), text_lines{}) << "not every position is worth a write";
+  core.ask_for_position();
+  EXPECT_TRUE(core.asks());
+  ASSERT_TRUE(core.fed_until(position{80}, false, now));
+  EXPECT_TRUE(core.asks()) << "the log went on";
+  ASSERT_TRUE(core.fed_until(position{80}, true, now));
+  EXPECT_FALSE(core.asks());
+  EXPECT_EQ(taken(), text_lines{"advance 80"});
+}
+
+TEST_F(stream_core_test, passes_on_a_pulled_position_when_it_is_due) {
+  ASSERT_TRUE(core.fed_until(position{60}, false, now));
+  (void)taken();
+  ASSERT_TRUE(core.fed_until(position{70}, false, now));
+  const auto due = core.advance_due();
+  core.pass_on(due - 1ms);
+  EXPECT_TRUE(core.empty());
+  core.pass_on(due);
+  EXPECT_EQ(taken(), text_lines{"advance 70"});
+  EXPECT_EQ(core.advance_due(), clock::time_point::max());
+}
+
+TEST_F(stream_core_test, refuses_a_position_beyond_its_range) {
+  EXPECT_FALSE(core.fed_until(position_limit, false, now));
+}
+
+TEST_F(stream_core_test, says_again_only_what_was_not_reported_otherwise) {
+  ASSERT_TRUE(core.fed_until(position{60}, false, now));
+  (void)taken();
+  core.confirm(position{60});
+  ASSERT_TRUE(core.last_words());
+  core.reported(position{60});
+  EXPECT_FALSE(core.last_words());
+}
+
 } // namespace
 } // namespace cdc::sources::postgres
