@@ -12,9 +12,9 @@ namespace cdc {
 
 /// Which stream a checkpoint belongs to. One that belongs elsewhere is refused.
 struct stream_identity {
-  std::string source;    ///< `postgres`.
-  std::string server;    ///< PostgreSQL: the system identifier.
-  std::string stream;    ///< PostgreSQL: the slot's name.
+  std::string source; ///< `postgres`.
+  std::string server; ///< PostgreSQL: the system identifier.
+  std::string stream; ///< PostgreSQL: the slot's name.
   std::string database;
   std::string publication;
 
@@ -48,8 +48,8 @@ struct listed_key {
 
 /// What a start needs to know from a target.
 struct sink_state {
-  std::uint64_t epoch = 0;               ///< Raised by open(); every write carries it.
-  std::optional<checkpoint> resume{};      ///< None: this stream was never written here.
+  std::uint64_t epoch = 0;            ///< Raised by open(); every write carries it.
+  std::optional<checkpoint> resume{}; ///< None: this stream was never written here.
   std::vector<std::pair<std::string, std::string>> records{};
   std::vector<listed_key> refetch{};
 };

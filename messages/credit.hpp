@@ -18,8 +18,8 @@ struct credit {
   bool operator==(const credit&) const = default;
 };
 
-/// The sender's half of a hop: without credit nothing is sent, so no mailbox is longer than what was
-/// handed out, and memory is the sum of the windows.
+/// The sender's half of a hop: without credit nothing is sent, so no mailbox is longer than what
+/// was handed out, and memory is the sum of the windows.
 ///
 /// Invariant: out.blocks <= window.blocks, and out.bytes passes window.bytes by one item at most.
 class credit_window {

@@ -12,22 +12,22 @@ namespace cdc {
 
 /// What went wrong. One flat list for the whole program: an operator greps for the name.
 enum class errc : std::uint8_t {
-  invalid_config = 1,      ///< The file or the command line says something that cannot be.
-  source_unavailable,      ///< The source cannot be reached, or a connection to it broke.
-  source_misconfigured,    ///< wal_level, a missing table, publication members: a person changes it.
-  permission_denied,       ///< A right or a password is missing; the detail says which SQL grants it.
-  slot_in_use,             ///< Another reader holds the slot; it may let go soon.
-  position_lost,           ///< The log no longer has what we need: slot lost, dropped or recreated.
-  foreign_stream,          ///< A checkpoint, slot or server belongs to another stream.
-  identity_missing,        ///< A row cannot be told from others: no key, REPLICA IDENTITY NOTHING.
-  malformed_message,       ///< Bytes that the protocol does not allow. Rebuilt from the checkpoint.
-  target_unavailable,      ///< The target cannot be reached, is locked or busy, or is out of space.
-  target_misconfigured,    ///< Shape, right or file at the target that a person has to change.
-  target_stale,            ///< The target is older than what the source still has.
-  row_refused,             ///< The target refuses one row for good.
-  fenced,                  ///< A newer life or another process writes this stream now.
-  cancelled,               ///< Stopped on purpose.
-  invariant_broken,        ///< A bug of ours, noticed. Nothing was written from it.
+  invalid_config = 1,   ///< The file or the command line says something that cannot be.
+  source_unavailable,   ///< The source cannot be reached, or a connection to it broke.
+  source_misconfigured, ///< wal_level, a missing table, publication members: a person changes it.
+  permission_denied,    ///< A right or a password is missing; the detail says which SQL grants it.
+  slot_in_use,          ///< Another reader holds the slot; it may let go soon.
+  position_lost,        ///< The log no longer has what we need: slot lost, dropped or recreated.
+  foreign_stream,       ///< A checkpoint, slot or server belongs to another stream.
+  identity_missing,     ///< A row cannot be told from others: no key, REPLICA IDENTITY NOTHING.
+  malformed_message,    ///< Bytes that the protocol does not allow. Rebuilt from the checkpoint.
+  target_unavailable,   ///< The target cannot be reached, is locked or busy, or is out of space.
+  target_misconfigured, ///< Shape, right or file at the target that a person has to change.
+  target_stale,         ///< The target is older than what the source still has.
+  row_refused,          ///< The target refuses one row for good.
+  fenced,               ///< A newer life or another process writes this stream now.
+  cancelled,            ///< Stopped on purpose.
+  invariant_broken,     ///< A bug of ours, noticed. Nothing was written from it.
 };
 
 /// What the pipeline does about it. The only question a caller asks of an error.

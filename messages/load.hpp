@@ -13,9 +13,9 @@ namespace cdc {
 
 /// How a table's rows are divided for the initial load.
 enum class range_scheme : std::uint8_t {
-  key,     ///< By key, in an order that the engine can tell too: a key falls in exactly one range.
-  opaque,  ///< By key in an order only the database knows, or by page (CTID): every key may be in any
-           ///< range of the table, and the load rule treats it so.
+  key,    ///< By key, in an order that the engine can tell too: a key falls in exactly one range.
+  opaque, ///< By key in an order only the database knows, or by page (CTID): every key may be in
+          ///< any range of the table, and the load rule treats it so.
   keyless, ///< One range, read under load-rule §1b.
 };
 
@@ -37,7 +37,8 @@ struct load_plan {
   bool operator==(const load_plan&) const = default;
 };
 
-/// Names a range for one life of a pipeline: table (index into the engine's tables) and range number.
+/// Names a range for one life of a pipeline: table (index into the engine's tables) and range
+/// number.
 struct range_ref {
   std::uint16_t table = 0;
   std::uint32_t range = 0;
@@ -48,11 +49,11 @@ struct range_ref {
 /// How far a table's load has come; stored as a record beside the checkpoint with the rows.
 struct table_progress {
   load_plan plan{};
-  std::vector<bool> done{};           ///< One per range.
-  std::uint32_t table_oid = 0;        ///< relation::oid of what is loaded; 0: not known.
-  bool is_left = false;               ///< The stream has gone on without the table since.
-  std::optional<snapshot> keyless{};  ///< §1b: what its only snapshot saw …
-  position keyless_until{};           ///< … and the L it is kept for.
+  std::vector<bool> done{};          ///< One per range.
+  std::uint32_t table_oid = 0;       ///< relation::oid of what is loaded; 0: not known.
+  bool is_left = false;              ///< The stream has gone on without the table since.
+  std::optional<snapshot> keyless{}; ///< §1b: what its only snapshot saw …
+  position keyless_until{};          ///< … and the L it is kept for.
 
   [[nodiscard]] bool finished() const noexcept;
   bool operator==(const table_progress&) const = default;

@@ -48,8 +48,8 @@ public:
     nap,  ///< Busy: let data collect for about 200 µs before the next advance().
   };
 
-  /// Connects, sends what is due (status updates answer on their own timer, whatever `may_read` is),
-  /// and, while `may_read`, drains the socket into the block under construction.
+  /// Connects, sends what is due (status updates answer on their own timer, whatever `may_read`
+  /// is), and, while `may_read`, drains the socket into the block under construction.
   [[nodiscard]] virtual result<next> advance(clock::time_point now, bool may_read) = 0;
 
   /// What has been decoded so far; null when there is nothing.
@@ -58,7 +58,8 @@ public:
   /// This position is durable at every target: the source may forget what lies before it.
   virtual void confirm(position durable) noexcept = 0;
 
-  /// Asks the server how far its log is: answered by an `advance` event once all before it was sent.
+  /// Asks the server how far its log is: answered by an `advance` event once all before it was
+  /// sent.
   virtual void ask_for_position() noexcept = 0;
 
   /// A shape to read from the catalogue, elsewhere, and to provide(): one that the stream waits for
@@ -112,7 +113,8 @@ public:
     view from;
     block_ptr row;
   };
-  [[nodiscard]] virtual result<found_row> read_key(const relation_ptr& table, std::string_view key) = 0;
+  [[nodiscard]] virtual result<found_row> read_key(const relation_ptr& table,
+                                                   std::string_view key) = 0;
 
   /// A snapshot for its own sake (a proof), taken after a transaction of its own has ended.
   [[nodiscard]] virtual result<snapshot> look() = 0;

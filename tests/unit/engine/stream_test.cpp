@@ -76,7 +76,8 @@ TEST(stream, a_full_old_row_completes_the_new_one) {
   });
   of.writes();
 
-  EXPECT_EQ(of.at.story, (story{"upsert 1 a b c > 1 a2 b c", "remove 1 a2 b c", "upsert 2 a2 b c3"}));
+  EXPECT_EQ(of.at.story,
+            (story{"upsert 1 a b c > 1 a2 b c", "remove 1 a2 b c", "upsert 2 a2 b c3"}));
 }
 
 TEST(stream, columns_that_the_target_does_not_take_are_not_missed) {
