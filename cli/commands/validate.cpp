@@ -73,7 +73,7 @@ std::string name_of(const config::target_config& target) {
 }
 
 void check_stream(const config::pipeline_config& pipeline, const config::target_config& target,
-                  const postgres::log_standing& log, findings& out) {
+                  const postgres::inspection& source, findings& out) {
   const auto kept = sinks::read_standing(target);
   if (!kept) {
     out.bad(kept.error().code, kept.error().detail);
@@ -86,7 +86,7 @@ void check_stream(const config::pipeline_config& pipeline, const config::target_
     return;
   }
   const auto& is = (*kept)->stream;
-  if (is != log.identity) {
+  if (is != source.log->identity) {
     out.bad(errc::foreign_stream,
             fmt::format("{}: {} was written from another stream, slot {} of database {} on server "
                         "{}: name another path",
@@ -96,15 +96,17 @@ void check_stream(const config::pipeline_config& pipeline, const config::target_
   if (!(*kept)->state.resume)
     return;
   const auto resume = (*kept)->state.resume->resume;
-  if (const auto why = judge_resume(log, pipeline.source.slot_name, resume); !why.empty())
+  if (const auto why = judge_resume(*source.log, pipeline.source.slot_name, resume); !why.empty())
     out.bad(errc::target_stale, fmt::format("{}: {}", name_of(target), why));
+  else if (auto unread = judge_publications(source.publications, resume); !unread.empty())
+    out.bad(errc::source_misconfigured, fmt::format("{}: {}", name_of(target), unread));
   else
     out.good(fmt::format("{}: resumes at {}", name_of(target), postgres::to_lsn(resume)));
 }
 
 void check_target(const config::pipeline_config& pipeline, const config::target_config& target,
-                  const std::vector<target_table_ptr>& tables,
-                  const std::optional<postgres::log_standing>& log, findings& out) {
+                  const std::vector<target_table_ptr>& tables, const postgres::inspection& source,
+                  findings& out) {
   auto is_open = true;
   for (auto& remark : sinks::find_obstacles(target, tables)) {
     is_open = is_open && !remark.is_obstacle;
@@ -114,8 +116,8 @@ void check_target(const config::pipeline_config& pipeline, const config::target_
     else
       out.warn(std::move(text));
   }
-  if (is_open && log)
-    check_stream(pipeline, target, *log, out);
+  if (is_open && source.log)
+    check_stream(pipeline, target, source, out);
 }
 
 // -- printing -------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ std::vector<finding> check(const config::pipeline_config& pipeline) {
   out.add(std::move(source.findings));
   const auto tables = map_tables(pipeline, source.tables, out);
   for (const auto& target : pipeline.targets)
-    check_target(pipeline, target, tables, source.log, out);
+    check_target(pipeline, target, tables, source, out);
   return out.take();
 }
 

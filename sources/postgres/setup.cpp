@@ -107,24 +107,13 @@ result<void> adopt_slot(connection& on, const slot_state& slot, prepared_source&
   return {};
 }
 
-// A change is decoded with the catalogue of its own time, so that the walsender fails at the first
-// one from before the publication was made, now and at every later attempt.
-result<void> check_new_publications(const setup_request& request, const survey& found) {
+result<void> check_publications(const setup_request& request, const survey& found) {
   const auto resumes = known_resumes(request);
-  const auto is_new = [](const auto& each) { return each.create.has_value(); };
-  const auto made = std::ranges::find_if(found.publications, is_new);
-  if (request.fresh || resumes.empty() || made == found.publications.end())
-    return {};
-  const auto others = !std::ranges::all_of(found.publications, is_new);
-  return fail(
-      errc::source_misconfigured,
-      "publication {} does not exist, and PostgreSQL cannot read the log from {}, where the target "
-      "resumes, with one that is made now. {}tart afresh, which drops the slot and loads anew",
-      made->name, to_lsn(std::ranges::min(resumes)),
-      others ? fmt::format("Run without the sections that need it, meanwhile run {} and wait until "
-                           "status --caught-up is content, then add the sections; or s",
-                           *made->create)
-             : "S");
+  auto why = resumes.empty() ? std::string{}
+                             : judge_publications(found.publications, std::ranges::min(resumes));
+  if (!why.empty())
+    return tl::unexpected(error{errc::source_misconfigured, std::move(why)});
+  return {};
 }
 
 // -- a slot that is not ---------------------------------------------------------------------------
@@ -212,6 +201,7 @@ result<void> look_around(const config::source_config& source,
     found->bad(walsender.error().code, walsender.error().detail);
   into.findings = std::move(found->findings);
   into.tables = std::move(found->tables);
+  into.publications = std::move(found->publications);
   if (!slot)
     return slot;
   auto log = read_log(with->on, source);
@@ -246,6 +236,24 @@ inspection inspect(const config::source_config& source,
   return out;
 }
 
+// A change is decoded with the catalogue of its own time, so that the walsender fails at the first
+// one from before the publication was made, now and at every later attempt.
+std::string judge_publications(std::span<const needed_publication> publications, position resume) {
+  const auto is_new = [](const auto& each) { return each.create.has_value(); };
+  const auto made = std::ranges::find_if(publications, is_new);
+  if (made == publications.end())
+    return {};
+  const auto others = !std::ranges::all_of(publications, is_new);
+  return fmt::format(
+      "publication {} does not exist, and PostgreSQL cannot read the log from {}, where the target "
+      "resumes, with one that is made now. {}tart afresh, which drops the slot and loads anew",
+      made->name, to_lsn(resume),
+      others ? fmt::format("Run without the sections that need it, meanwhile run {} and wait until "
+                           "status --caught-up is content, then add the sections; or s",
+                           *made->create)
+             : "S");
+}
+
 std::vector<finding> inspect_source(const config::source_config& source,
                                     std::span<const config::sync_config> sections) {
   return inspect(source, sections).findings;
@@ -260,7 +268,7 @@ result<prepared_source> prepare_source(const setup_request& request) {
     return tl::unexpected(found.error());
   if (auto refused = refusal(*found))
     return tl::unexpected(*std::move(refused));
-  if (auto decodable = check_new_publications(request, *found); !decodable)
+  if (auto decodable = check_publications(request, *found); !decodable)
     return tl::unexpected(decodable.error());
   if (auto made = create_publications(with->admin(), *found); !made)
     return tl::unexpected(made.error());

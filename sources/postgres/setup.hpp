@@ -78,12 +78,24 @@ struct log_standing {
 /// Reads only.
 [[nodiscard]] result<log_standing> read_log(const config::source_config& source);
 
+/// A publication this source needs.
+struct needed_publication {
+  std::string name;
+  std::optional<std::string> create; ///< The statement, where it does not exist.
+};
+
 /// What there is of a source before anything is created.
 struct inspection {
   std::vector<finding> findings;    ///< In the order they were looked at.
   std::vector<chosen_table> tables; ///< What the sections take, as far as it is known.
-  std::optional<log_standing> log;  ///< None: the server was not reached.
+  std::vector<needed_publication> publications;
+  std::optional<log_standing> log; ///< None: the server was not reached.
 };
+
+/// Why the log from `resume` on cannot be read with these publications; empty: it can, for all that
+/// is known.
+[[nodiscard]] std::string judge_publications(std::span<const needed_publication> publications,
+                                             position resume);
 
 /// Everything that can be said about the source before anything is created. Reads only.
 [[nodiscard]] inspection inspect(const config::source_config& source,

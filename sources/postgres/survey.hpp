@@ -14,12 +14,6 @@
 
 namespace cdc::sources::postgres {
 
-/// A publication this source needs.
-struct needed_publication {
-  std::string name;
-  std::optional<std::string> create; ///< The statement, where it does not exist.
-};
-
 /// What is known of a source before anything is created.
 struct survey {
   std::vector<finding> findings;

@@ -168,6 +168,8 @@ def test_a_publication_that_the_log_was_written_without_is_named_with_the_way_on
     database.run(f'DROP PUBLICATION "{run.slot}_pub_append"', f'DROP PUBLICATION "{run.slot}_pub"')
     more.start()
     ends(more, f"{run.slot}_pub", "tart afresh")
+    checked = more.command("validate")
+    assert checked.returncode == 1 and "tart afresh" in checked.stdout
 
 
 def test_a_slot_of_another_plugin_is_refused(database, pipeline, table):
