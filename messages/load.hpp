@@ -13,9 +13,9 @@ namespace cdc {
 
 /// How a table's rows are divided for the initial load.
 enum class range_scheme : std::uint8_t {
-  key,    ///< By key, in an order that the engine can tell too: a key falls in exactly one range.
-  opaque, ///< By key in an order only the database knows, or by page (CTID): every key may be in
-          ///< any range of the table, and the load rule treats it so.
+  key,     ///< By key, in an order that the engine can tell too: a key falls in exactly one range.
+  opaque,  ///< By key in an order only the database knows, or by page (CTID): every key may be in
+           ///< any range of the table, and the load rule treats it so.
   keyless, ///< One range, read under load-rule §1b.
 };
 

@@ -22,8 +22,8 @@ struct slot_state {
   std::string plugin; ///< Empty: a physical slot.
   std::string database;
   std::optional<int> active_pid;
-  std::string active_by;  ///< `user app from address` of active_pid, as far as the role may see it.
-  position confirmed;     ///< What its reader has let go of: nothing before it can be had again.
+  std::string active_by; ///< `user app from address` of active_pid, as far as the role may see it.
+  position confirmed;    ///< What its reader has let go of: nothing before it can be had again.
   bool is_temporary = false;
   bool two_phase = false; ///< It sends prepared transactions, which this program does not read.
   log_pressure pressure;  ///< retained_bytes: what the server keeps for it.
