@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sources/postgres/lsn.hpp"
 #include "tests/support/block_text.hpp"
 #include "tests/support/pgoutput_messages.hpp"
 
