@@ -132,7 +132,7 @@ TEST(metrics, leave_out_what_nobody_measures) {
 }
 
 TEST(metrics, are_all_in_the_documentation_and_nothing_else_is) {
-  const auto root = std::filesystem::path{__FILE__}.parent_path() / "../../..";
+  const auto root = std::filesystem::path{CDC_ROOT};
   std::ifstream file{root / "docs/http.md"};
   ASSERT_TRUE(file) << "docs/http.md is not where it was";
   std::set<std::string> documented;

@@ -46,7 +46,7 @@ std::string text_of(const fs::path& file) {
 }
 
 fs::path tree() {
-  return fs::path{__FILE__}.parent_path().parent_path().parent_path().parent_path();
+  return fs::path{CDC_ROOT};
 }
 
 } // namespace
