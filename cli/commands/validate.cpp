@@ -74,7 +74,7 @@ std::string name_of(const config::target_config& target) {
 
 void check_stream(const config::pipeline_config& pipeline, const config::target_config& target,
                   const postgres::inspection& source, findings& out) {
-  const auto kept = sinks::read_standing(target);
+  const auto kept = sinks::read_standing(target, source.log->identity);
   if (!kept) {
     out.bad(kept.error().code, kept.error().detail);
     return;
