@@ -72,7 +72,7 @@ struct target_config {
   secret password;
   secret api_key;
   bool tls_verify = true;
-  std::string sslrootcert;    ///< Empty: the system's.
+  std::string sslrootcert; ///< Empty: the system's.
   bool require_alias = false;
   place at;
 };

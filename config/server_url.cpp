@@ -1,7 +1,7 @@
+#include "config/server_url.hpp"
+
 #include <algorithm>
 #include <charconv>
-
-#include "config/server_url.hpp"
 
 namespace cdc::config {
 
@@ -58,8 +58,9 @@ result<server_url> parse_server_url(std::string_view url) {
   if (!take(url, "https://") && !take(url, "http://"))
     return fail(errc::invalid_config, "expected http://host:port or https://host:port");
   if (url.find('@') != std::string_view::npos)
-    return fail(errc::invalid_config,
-                "credentials do not belong in the URL: use username and password_env, or api_key_env");
+    return fail(
+        errc::invalid_config,
+        "credentials do not belong in the URL: use username and password_env, or api_key_env");
   if (url.ends_with('/'))
     url.remove_suffix(1);
   if (url.find_first_of("/?#") != std::string_view::npos)

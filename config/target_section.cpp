@@ -84,7 +84,9 @@ void read_credentials(section& in, target_config& out) {
     in.report("password_env", "password and password_env exclude each other");
   const auto has_password = in.has("password") || in.has("password_env");
   if (in.has("username") != has_password)
-    in.report(in.has("username") ? "username" : in.has("password") ? "password" : "password_env",
+    in.report(in.has("username")   ? "username"
+              : in.has("password") ? "password"
+                                   : "password_env",
               "username and a password go together");
   if (in.has("api_key_env") && in.has("username"))
     in.report("api_key_env", "a key and a user exclude each other");
@@ -107,7 +109,8 @@ void check_servers(section& in, const target_config& out) {
   for (const auto& each : out.servers)
     is_tls = is_tls || each.is_tls;
   if (!is_tls && (in.has("sslrootcert") || in.has("tls_verify")))
-    in.report(in.has("sslrootcert") ? "sslrootcert" : "tls_verify", "does nothing for an http:// URL");
+    in.report(in.has("sslrootcert") ? "sslrootcert" : "tls_verify",
+              "does nothing for an http:// URL");
   if (in.has("sslrootcert") && !out.tls_verify)
     in.report("sslrootcert", "does nothing with tls_verify = false");
   if (is_tls && !out.tls_verify)

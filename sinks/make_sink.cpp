@@ -3,9 +3,9 @@
 #include "sinks/ndjson/ndjson_target.hpp"
 #include "sinks/ndjson/standard_output_target.hpp"
 #include "sinks/null/null_sink.hpp"
-#include "sinks/sqlite/sqlite_target.hpp"
 #include "sinks/search/search_options.hpp"
 #include "sinks/search/search_sink.hpp"
+#include "sinks/sqlite/sqlite_target.hpp"
 #include "sinks/threaded_sink.hpp"
 
 namespace cdc::sinks {

@@ -71,7 +71,7 @@ struct shared_parts {
   client_options options;
   asio::ssl::context tls;
   std::optional<error> broken; ///< Nothing can be sent at all.
-  std::size_t at = 0; ///< The server that answered last.
+  std::size_t at = 0;          ///< The server that answered last.
   bool is_cancelled = false;
 };
 
@@ -149,10 +149,11 @@ private:
     lowest().expires_after(with_.options.connect_time);
     secure_->async_handshake(asio::ssl::stream_base::client, [this](error_code trouble) {
       if (trouble && trouble.category() == asio::error::get_ssl_category())
-        return finish(fail(errc::target_misconfigured,
-                           "{}: the TLS handshake failed: {}; name its authority with sslrootcert, or "
-                           "turn tls_verify off",
-                           to_string(to()), trouble.message()));
+        return finish(
+            fail(errc::target_misconfigured,
+                 "{}: the TLS handshake failed: {}; name its authority with sslrootcert, or "
+                 "turn tls_verify off",
+                 to_string(to()), trouble.message()));
       trouble || with_.is_cancelled ? fail_over("breaks off the TLS handshake", trouble) : opened();
     });
   }
@@ -268,7 +269,7 @@ private:
   std::optional<errand> errand_;
   std::size_t tries_left_ = 0;
   bool is_open_ = false;
-  bool is_kept_ = false;       ///< This errand began on a connection that was open.
+  bool is_kept_ = false; ///< This errand began on a connection that was open.
   bool is_second_try_ = false;
 };
 

@@ -15,13 +15,15 @@
 namespace cdc::sinks::http {
 
 struct client_options {
-  std::vector<config::server_url> servers; ///< At least one. Each is tried when the one before cannot be reached.
+  std::vector<config::server_url>
+      servers; ///< At least one. Each is tried when the one before cannot be reached.
   config::secret authorization; ///< The header's value; empty: none.
   bool verify = true;           ///< TLS: the server's certificate and name.
   std::string ca_file;          ///< Empty: the system's.
   std::size_t connections = 1;
   std::chrono::milliseconds connect_time{10'000};
-  std::chrono::milliseconds answer_time{120'000}; ///< From the first byte sent to the last received.
+  std::chrono::milliseconds answer_time{
+      120'000}; ///< From the first byte sent to the last received.
   std::size_t answer_bytes_max = std::size_t{256} << 20;
 };
 

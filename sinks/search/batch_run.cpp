@@ -11,8 +11,8 @@ namespace cdc::sinks::search {
 namespace {
 
 constexpr std::string_view lines = "application/x-ndjson";
-// What a pipeline's own retries are for, a restart with them; a target that only has much to do gets
-// some minutes here.
+// What a pipeline's own retries are for, a restart with them; a target that only has much to do
+// gets some minutes here.
 constexpr unsigned tries_max = 12;
 constexpr std::chrono::milliseconds tombstone_time{1000};
 
@@ -268,8 +268,9 @@ void batch_run::insist(std::string_view method, std::string target,
     const auto why = error_of(answer, fmt::format("{} {}", method, target));
     if (what == verdict::halted || what == verdict::refused || what == verdict::too_large)
       return self->fail_with(why);
-    self->wait_again(what, why,
-                     [self, method, target, body, then] { self->insist(method, target, body, then); });
+    self->wait_again(what, why, [self, method, target, body, then] {
+      self->insist(method, target, body, then);
+    });
   });
 }
 
@@ -307,7 +308,8 @@ std::string batch_run::truncated(std::string_view action) const {
 }
 
 // A truncate of the log has a version, and what is newer stays. The one with which a stream begins
-// anew has none: versions may then start lower than what was here, so that no tombstone may be left.
+// anew has none: versions may then start lower than what was here, so that no tombstone may be
+// left.
 void batch_run::truncate() {
   if (truncation().version == 0)
     return set_gc_deletes(R"("0s")", [this] { open_scroll(); });
@@ -370,7 +372,8 @@ void batch_run::remove_page(std::shared_ptr<const std::string> body, std::size_t
   const auto then = [this, body, documents](const http::response& said) {
     const auto items = read_bulk_answer(said.body, documents);
     if (!items)
-      return void(wait_again(verdict::again, items.error(), [=, this] { remove_page(body, documents); }));
+      return void(
+          wait_again(verdict::again, items.error(), [=, this] { remove_page(body, documents); }));
     for (const auto& each : *items) {
       const auto what = judge_item(each, true);
       if (what == verdict::halted || what == verdict::refused)
@@ -388,7 +391,11 @@ void batch_run::remove_page(std::shared_ptr<const std::string> body, std::size_t
 
 void batch_run::next_page() {
   std::string more;
-  json::writer{more}.begin_object().member("scroll", "5m").member("scroll_id", scroll_).end_object();
+  json::writer{more}
+      .begin_object()
+      .member("scroll", "5m")
+      .member("scroll_id", scroll_)
+      .end_object();
   insist("POST", "/_search/scroll", std::make_shared<const std::string>(more),
          [this](const http::response& next) { on_page(next); });
 }

@@ -68,9 +68,9 @@ private:
 
   target_table_ptr table_;
   std::vector<field> fields_;
-  std::vector<std::uint16_t> key_;      ///< Fields, by name.
-  std::vector<std::uint16_t> by_name_;  ///< All fields.
-  std::vector<std::string> key_marks_;  ///< `,name=` of each key column, for composite keys.
+  std::vector<std::uint16_t> key_;     ///< Fields, by name.
+  std::vector<std::uint16_t> by_name_; ///< All fields.
+  std::vector<std::string> key_marks_; ///< `,name=` of each key column, for composite keys.
   value_writer values_;
   json_writer scratch_;
 };

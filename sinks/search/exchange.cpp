@@ -33,7 +33,8 @@ result<http::response> exchange::ask(std::string_view method, std::string target
     auto said = once(method, target, kept);
     if (!said)
       return said;
-    const auto error = said->status < 300 ? item_answer{said->status} : read_error(said->status, said->body);
+    const auto error =
+        said->status < 300 ? item_answer{said->status} : read_error(said->status, said->body);
     switch (judge(error)) {
       case verdict::busy:
       case verdict::again:

@@ -197,19 +197,20 @@ result<std::vector<std::uint16_t>> compare(const target_table& table, const live
     if (type == live.types.end())
       missing.push_back(at);
     else if (!can_hold(type->second, held_kind(table, it)))
-      wrong += fmt::format("{}field {} is mapped as {}, and its column is {}",
-                           wrong.empty() ? "" : "; ", it.name, type->second,
-                           to_string(held_kind(table, it)));
+      wrong +=
+          fmt::format("{}field {} is mapped as {}, and its column is {}", wrong.empty() ? "" : "; ",
+                      it.name, type->second, to_string(held_kind(table, it)));
     if (type == live.types.end() && live.is_strict && !live.is_ours)
       wrong += fmt::format("{}its mapping is strict and has no field {}", wrong.empty() ? "" : "; ",
                            it.name);
   }
   if (wrong.empty())
     return missing;
-  return fail(errc::target_misconfigured,
-              "index {}: {}. A mapping cannot be changed: name another index, or delete this one and "
-              "have it made and loaded anew (an index cannot be rebuilt beside the old one yet)",
-              table.name, wrong);
+  return fail(
+      errc::target_misconfigured,
+      "index {}: {}. A mapping cannot be changed: name another index, or delete this one and "
+      "have it made and loaded anew (an index cannot be rebuilt beside the old one yet)",
+      table.name, wrong);
 }
 
 result<void> check_index_name(std::string_view name) {
@@ -220,10 +221,11 @@ result<void> check_index_name(std::string_view name) {
   if (!name.empty() && name.size() <= 255 && name.front() >= 'a' && name.front() <= 'z' &&
       std::ranges::all_of(name, is_inside))
     return {};
-  return fail(errc::target_misconfigured,
-              "\"{}\" cannot be the name of an index, which begins with a letter of a to z and goes "
-              "on with those, digits, _ and -: name another with `index`",
-              name);
+  return fail(
+      errc::target_misconfigured,
+      "\"{}\" cannot be the name of an index, which begins with a letter of a to z and goes "
+      "on with those, digits, _ and -: name another with `index`",
+      name);
 }
 
 } // namespace cdc::sinks::search

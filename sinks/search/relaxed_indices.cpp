@@ -43,7 +43,8 @@ result<index_settings> read_settings(std::string_view body) {
   simdjson::dom::parser parser;
   simdjson::dom::object indices;
   if (parser.parse(body).get(indices) != simdjson::SUCCESS || indices.begin() == indices.end())
-    return fail(errc::malformed_message, "the target's answer about an index is not what it should be");
+    return fail(errc::malformed_message,
+                "the target's answer about an index is not what it should be");
   const auto settings = simdjson::dom::element((*indices.begin()).value)["settings"];
   index_settings out;
   std::string_view text;

@@ -12,8 +12,8 @@ struct search_options {
   bool is_elasticsearch = false;
   bool require_alias = false;
   std::size_t write_concurrency = 1;
-  std::size_t items_max = 500;               ///< Of one request.
-  std::size_t bytes_max = 10 * 1024 * 1024;  ///< The same.
+  std::size_t items_max = 500;              ///< Of one request.
+  std::size_t bytes_max = 10 * 1024 * 1024; ///< The same.
 };
 
 [[nodiscard]] search_options options_of(const config::target_config& target,

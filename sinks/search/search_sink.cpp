@@ -44,9 +44,10 @@ search_sink::search_sink(search_options options)
   // One more than writes, so that the checkpoint never waits for them.
   over.connections = options_.write_concurrency + 1;
   over_ = http::make_client(std::move(over));
-  with_.emplace(writing{.over = *over_,
-                        .pace = pace(options_.write_concurrency, options_.items_max, options_.bytes_max),
-                        .require_alias = options_.require_alias});
+  with_.emplace(
+      writing{.over = *over_,
+              .pace = pace(options_.write_concurrency, options_.items_max, options_.bytes_max),
+              .require_alias = options_.require_alias});
 }
 
 search_sink::~search_sink() {
@@ -66,8 +67,8 @@ result<sink_state> search_sink::open(const stream_identity& stream) {
     if (*taken)
       return state_.kept.to_sink_state();
   }
-  return fail(errc::target_unavailable, "{}: other processes write the checkpoint {} as well", where_,
-              state_id(stream));
+  return fail(errc::target_unavailable, "{}: other processes write the checkpoint {} as well",
+              where_, state_id(stream));
 }
 
 result<void> search_sink::check_server() {
@@ -194,7 +195,8 @@ result<void> search_sink::restore_left_over(const std::vector<std::string>& load
 
 /// An index that is gone has nothing to be set.
 result<void> search_sink::set_index(const std::string& index, std::string body) {
-  const auto said = exchange(*over_).ask("PUT", fmt::format("/{}/_settings", in_path(index)), std::move(body));
+  const auto said =
+      exchange(*over_).ask("PUT", fmt::format("/{}/_settings", in_path(index)), std::move(body));
   if (!said)
     return tl::unexpected(said.error());
   if (said->status >= 300 && said->status != 404)
@@ -236,10 +238,11 @@ void search_sink::restore(const std::string& index) {
 /// Writes the checkpoint while nothing else does.
 result<void> search_sink::store_state() {
   state_.written_at = now();
-  const auto said = exchange(*over_).ask(
-      "PUT", fmt::format("{}?if_seq_no={}&if_primary_term={}", state_path_, stored_at_.seq_no,
-                         stored_at_.primary_term),
-      to_json(state_));
+  const auto said =
+      exchange(*over_).ask("PUT",
+                           fmt::format("{}?if_seq_no={}&if_primary_term={}", state_path_,
+                                       stored_at_.seq_no, stored_at_.primary_term),
+                           to_json(state_));
   if (!said)
     return tl::unexpected(said.error());
   if (said->status == 409)
@@ -274,9 +277,10 @@ result<void> search_sink::prepare_table(const target_table& table) {
   if (is_there->status < 300)
     return check_mapping(table);
   if (options_.require_alias)
-    return fail(errc::target_misconfigured,
-                "{}: {} is not there; with require_alias it has to be made an alias of an index first",
-                where_, table.name);
+    return fail(
+        errc::target_misconfigured,
+        "{}: {} is not there; with require_alias it has to be made an alias of an index first",
+        where_, table.name);
   const auto body = creation_body(table);
   if (!body)
     return tl::unexpected(body.error());
@@ -357,8 +361,8 @@ void search_sink::start_what_can() {
 /// What is written of an earlier batch must be there first where the two meet.
 bool search_sink::can_start(std::size_t at) const {
   for (std::size_t i = 0; i < at; ++i)
-    if (!runs_[i]->is_finished() && (runs_[i]->is_alone() || runs_[at]->is_alone() ||
-                                     runs_[i]->meets(*runs_[at])))
+    if (!runs_[i]->is_finished() &&
+        (runs_[i]->is_alone() || runs_[at]->is_alone() || runs_[i]->meets(*runs_[at])))
       return false;
   return true;
 }

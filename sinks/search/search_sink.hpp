@@ -87,7 +87,7 @@ private:
   growing_wait state_wait_;
 
   std::deque<run_ptr> runs_;
-  bool is_busy_ = false;     ///< Something about the front is on its way, and it waits for that.
+  bool is_busy_ = false; ///< Something about the front is on its way, and it waits for that.
   bool is_prepared_ = false;
   std::set<std::string> given_up_; ///< Indices that could not be put back.
   std::optional<error> failed_;

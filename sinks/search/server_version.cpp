@@ -52,10 +52,11 @@ result<void> check_version(const http::response& said, bool wants_elasticsearch,
   if (is_opensearch == wants_elasticsearch)
     return wrong_flavor(where, is_opensearch ? "opensearch" : "elasticsearch");
   if (is_opensearch && is.major < 2)
-    return fail(errc::target_misconfigured, "{} is OpenSearch {}; at least 2.0 is needed", where, text);
-  if (!is_opensearch && (is.major < 7 || (is.major == 7 && is.minor < 17)))
-    return fail(errc::target_misconfigured, "{} is Elasticsearch {}; at least 7.17 is needed", where,
+    return fail(errc::target_misconfigured, "{} is OpenSearch {}; at least 2.0 is needed", where,
                 text);
+  if (!is_opensearch && (is.major < 7 || (is.major == 7 && is.minor < 17)))
+    return fail(errc::target_misconfigured, "{} is Elasticsearch {}; at least 7.17 is needed",
+                where, text);
   return {};
 }
 

@@ -8,7 +8,8 @@
 namespace cdc::sinks::search {
 
 /// Whether the answer to `GET /` comes from a server that this flavour can write: OpenSearch from
-/// 2.0 on, Elasticsearch from 7.17 on. One that answers nothing of use there is taken by its header.
+/// 2.0 on, Elasticsearch from 7.17 on. One that answers nothing of use there is taken by its
+/// header.
 [[nodiscard]] result<void> check_version(const http::response& said, bool wants_elasticsearch,
                                          const std::string& where);
 

@@ -266,12 +266,13 @@ result<void> check_stream(const state_document& state, const stream_identity& st
   }
   if (is == stream)
     return {};
-  return fail(errc::foreign_stream,
-              "{}: the checkpoint {} belongs to slot {} and publication {} of database {} on server "
-              "{}, not to slot {} and publication {} of database {} on server {}: use another "
-              "slot_name for one of the two",
-              where, state_id(stream), is.stream, is.publication, is.database, is.server,
-              stream.stream, stream.publication, stream.database, stream.server);
+  return fail(
+      errc::foreign_stream,
+      "{}: the checkpoint {} belongs to slot {} and publication {} of database {} on server "
+      "{}, not to slot {} and publication {} of database {} on server {}: use another "
+      "slot_name for one of the two",
+      where, state_id(stream), is.stream, is.publication, is.database, is.server, stream.stream,
+      stream.publication, stream.database, stream.server);
 }
 
 } // namespace cdc::sinks::search

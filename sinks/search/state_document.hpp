@@ -28,8 +28,8 @@ struct index_settings {
 /// compare-and-set.
 struct state_document {
   kept_state kept;
-  std::string life;            ///< Names the life that wrote it last.
-  std::int64_t written_at = 0; ///< Microseconds since 1970-01-01 UTC.
+  std::string life;                              ///< Names the life that wrote it last.
+  std::int64_t written_at = 0;                   ///< Microseconds since 1970-01-01 UTC.
   std::map<std::string, index_settings> relaxed; ///< By index: to be put back.
   bool is_foreign = false; ///< Written by pg2osync: it has a position and nothing else of ours.
 

@@ -26,7 +26,8 @@ result<bool> is_unfinished(const stream_identity& stream, exchange& with) {
   json::parser parser;
   json::array hits;
   if (parser.parse(said->body)["hits"]["hits"].get(hits) != simdjson::SUCCESS)
-    return fail(errc::malformed_message, "the target's answer to a search is not what it should be");
+    return fail(errc::malformed_message,
+                "the target's answer to a search is not what it should be");
   const auto prefix = fmt::format("load-{}-", state_id(stream));
   for (const auto hit : hits) {
     std::string_view id;
@@ -52,8 +53,8 @@ result<std::vector<std::string>> loaded_names(exchange& with) {
   for (const auto row : rows) {
     std::string_view name;
     std::string_view count;
-    if (row["index"].get(name) == simdjson::SUCCESS && row["docs.count"].get(count) == simdjson::SUCCESS &&
-        count != "0")
+    if (row["index"].get(name) == simdjson::SUCCESS &&
+        row["docs.count"].get(count) == simdjson::SUCCESS && count != "0")
       out.emplace_back(name);
   }
   const auto full = out;
@@ -62,7 +63,8 @@ result<std::vector<std::string>> loaded_names(exchange& with) {
   for (const auto row : rows) {
     std::string_view alias;
     std::string_view index;
-    if (row["alias"].get(alias) == simdjson::SUCCESS && row["index"].get(index) == simdjson::SUCCESS &&
+    if (row["alias"].get(alias) == simdjson::SUCCESS &&
+        row["index"].get(index) == simdjson::SUCCESS &&
         std::ranges::find(full, index) != full.end())
       out.emplace_back(alias);
   }
@@ -80,7 +82,8 @@ std::string finished_progress() {
 
 void adopt(state_document& state, exchange& with, std::vector<std::string>& notices) {
   const auto loads_anew = [&](std::string_view why) {
-    notices.push_back(fmt::format("the checkpoint is pg2osync's, and {}: the tables are loaded anew", why));
+    notices.push_back(
+        fmt::format("the checkpoint is pg2osync's, and {}: the tables are loaded anew", why));
   };
   const auto unfinished = is_unfinished(state.kept.stream, with);
   if (!unfinished)
@@ -92,8 +95,9 @@ void adopt(state_document& state, exchange& with, std::vector<std::string>& noti
     return loads_anew(names.error().detail);
   for (const auto& name : *names)
     state.kept.records.emplace(std::string{progress_prefix} + name, finished_progress());
-  notices.push_back("the checkpoint is pg2osync's: going on from where it stopped, with the indices "
-                    "that hold documents taken as loaded");
+  notices.push_back(
+      "the checkpoint is pg2osync's: going on from where it stopped, with the indices "
+      "that hold documents taken as loaded");
 }
 
 } // namespace cdc::sinks::search

@@ -78,7 +78,8 @@ public:
     simdjson::ondemand::json_type type{};
     if (document.type().get(type) != simdjson::SUCCESS)
       return false;
-    if (type != simdjson::ondemand::json_type::object && type != simdjson::ondemand::json_type::array)
+    if (type != simdjson::ondemand::json_type::object &&
+        type != simdjson::ondemand::json_type::array)
       return accepts_scalar(text);
     std::string_view whole;
     if (document.raw_json().get(whole) != simdjson::SUCCESS)
@@ -176,6 +177,7 @@ bool value_writer::write_array(const value_shape& how, std::string_view text, js
   const value_shape element{how.element, kind::other, ','};
   std::size_t depth = 0;
   bool wants_element = true; // or a brace
+  bool is_after_delimiter = false;
   std::size_t at = 0;
   for (; at < text.size(); ++at) {
     const char letter = text[at];
@@ -185,7 +187,7 @@ bool value_writer::write_array(const value_shape& how, std::string_view text, js
       out.raw('[');
       ++depth;
     } else if (letter == '}') {
-      if (depth == 0)
+      if (depth == 0 || is_after_delimiter)
         return false;
       out.raw(']');
       wants_element = false;
@@ -195,7 +197,8 @@ bool value_writer::write_array(const value_shape& how, std::string_view text, js
       if (wants_element || depth == 0)
         return false;
       out.raw(',');
-      wants_element = true;
+      wants_element = is_after_delimiter = true;
+      continue;
     } else if (depth == 0 || !wants_element) {
       return false;
     } else if (letter == '"') {
@@ -221,6 +224,7 @@ bool value_writer::write_array(const value_shape& how, std::string_view text, js
         write(element, element_, out);
       wants_element = false;
     }
+    is_after_delimiter = false;
   }
   return depth == 0 && at + 1 == text.size();
 }

@@ -55,10 +55,11 @@ std::string to_string(const item_answer& answer) {
 error error_of(const item_answer& answer, const std::string& where) {
   const auto said = to_string(answer);
   if (answer.status == 401)
-    return {errc::permission_denied,
-            fmt::format("{} does not accept the credentials (401): check username and password_env, "
-                        "or api_key_env",
-                        where)};
+    return {
+        errc::permission_denied,
+        fmt::format("{} does not accept the credentials (401): check username and password_env, "
+                    "or api_key_env",
+                    where)};
   if (answer.status == 403 && !is_block(answer))
     return {errc::permission_denied,
             fmt::format("{} forbids it (403, {}): the user needs to read, write, create and manage "

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t last_piece = 2047;
 
-/// A transaction's pieces after the last one share its number: there only a newer document says that
-/// a change was written before.
+/// A transaction's pieces after the last one share its number: there only a newer document says
+/// that a change was written before.
 bool is_written_at(std::uint64_t stored, std::uint64_t version) noexcept {
   return (version >> 1U & last_piece) == last_piece ? stored > version : stored >= version;
 }
@@ -32,7 +32,8 @@ std::uint16_t places::of(const target_table& table) {
     return known->second;
   place made;
   made.index = table.name;
-  made.head = "\"_index\":" + as_json(table.name) + ",\"version_type\":\"external_gte\",\"version\":";
+  made.head =
+      "\"_index\":" + as_json(table.name) + ",\"version_type\":\"external_gte\",\"version\":";
   made.indexed = made.head;
   if (!table.pipeline.empty())
     made.indexed = "\"pipeline\":" + as_json(table.pipeline) + "," + made.head;
@@ -114,8 +115,8 @@ void work_plan::found(std::vector<found_document> documents) {
   for (std::uint32_t i = 0; i < wants_.size(); ++i) {
     auto& to = states_[wants_[i]];
     // What cannot be walked cannot be completed, so it is read again from the source.
-    const auto is_whole = documents_[i].is_there &&
-                          for_each_field(documents_[i].source, [](const stored_field&) {});
+    const auto is_whole =
+        documents_[i].is_there && for_each_field(documents_[i].source, [](const stored_field&) {});
     to.is = is_whole ? standing::stored : standing::gone;
     to.version = documents_[i].version;
     to.stored = i;
@@ -140,8 +141,8 @@ void work_plan::resolve(std::vector<answer>& answers) {
         answers.push_back({it.number, partial(states_[at.after], it)});
         break;
       case action::move:
-        answers.push_back({it.number, at.before == at.after ? partial(states_[at.after], it)
-                                                            : move(at, it)});
+        answers.push_back(
+            {it.number, at.before == at.after ? partial(states_[at.after], it) : move(at, it)});
         break;
       case action::erase:
       case action::truncate:

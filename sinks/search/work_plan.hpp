@@ -17,7 +17,7 @@ namespace cdc::sinks::search {
 /// An index of the target, and how actions on it begin.
 struct place {
   std::string index;
-  std::string head;   ///< `{"_index":"orders","version_type":"external_gte","version":`
+  std::string head;    ///< `{"_index":"orders","version_type":"external_gte","version":`
   std::string indexed; ///< Head of an index action; with the pipeline, if there is one.
 };
 
@@ -73,10 +73,10 @@ private:
     std::uint64_t version = 0; ///< 0: none known.
     std::uint64_t number = 0;
     standing is = standing::unknown;
-    bool is_written = false; ///< By a change of this plan.
-    std::uint16_t table = 0; ///< Into batch::tables, for a row.
-    row_image image{};       ///< The row.
-    std::uint32_t stored = 0; ///< Into documents_.
+    bool is_written = false;   ///< By a change of this plan.
+    std::uint16_t table = 0;   ///< Into batch::tables, for a row.
+    row_image image{};         ///< The row.
+    std::uint32_t stored = 0;  ///< Into documents_.
     std::uint32_t over = none; ///< Into overlays_.
   };
 

@@ -61,11 +61,11 @@ private:
 struct contract_traits {
   std::string name;
   std::function<std::unique_ptr<target_under_test>(const std::filesystem::path& folder)> make;
-  bool answers = true;  ///< partial and move say whether there was a row.
-  bool isolates = true; ///< An open transaction's rows are not visible.
-  bool is_keyless = true;  ///< It tells equal rows without a key apart.
-  std::string suffix{};    ///< Of names, where tests of several processes share one target.
-  std::string absent{};    ///< Why the target cannot be had here; then its tests are skipped.
+  bool answers = true;    ///< partial and move say whether there was a row.
+  bool isolates = true;   ///< An open transaction's rows are not visible.
+  bool is_keyless = true; ///< It tells equal rows without a key apart.
+  std::string suffix{};   ///< Of names, where tests of several processes share one target.
+  std::string absent{};   ///< Why the target cannot be had here; then its tests are skipped.
 };
 
 inline void PrintTo(const contract_traits& traits, std::ostream* out) {
@@ -118,7 +118,8 @@ protected:
     sink_ = target_->make();
     auto state = sink_->open(orders_stream(GetParam().suffix));
     EXPECT_TRUE(state) << state.error().detail;
-    const auto prepared = GetParam().is_keyless ? sink_->prepare({items, notes}) : sink_->prepare({items});
+    const auto prepared =
+        GetParam().is_keyless ? sink_->prepare({items, notes}) : sink_->prepare({items});
     EXPECT_TRUE(prepared) << prepared.error().detail;
     return state ? *state : sink_state{};
   }

@@ -389,7 +389,8 @@ const auto search = search_traits();
 
 const auto name_of = [](const auto& it) { return it.param.name; };
 
-INSTANTIATE_TEST_SUITE_P(every, sink_contract, ::testing::Values(sqlite, ndjson, null, search), name_of);
+INSTANTIATE_TEST_SUITE_P(every, sink_contract, ::testing::Values(sqlite, ndjson, null, search),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(every, file_contract, ::testing::Values(sqlite, ndjson), name_of);
 INSTANTIATE_TEST_SUITE_P(every, row_contract, ::testing::Values(sqlite, ndjson, search), name_of);
 INSTANTIATE_TEST_SUITE_P(every, answer_contract, ::testing::Values(sqlite, search), name_of);

@@ -55,6 +55,7 @@ def searching(pipeline, node):
 def until_equal(run, node, *tables, within=60):
     for table in tables:
         deadline = time.monotonic() + within
+        pause = 0.3
         while True:
             missing, extra, other = search.differences(run.database, table, node)
             if not (missing or extra or other):
@@ -64,7 +65,9 @@ def until_equal(run, node, *tables, within=60):
             assert time.monotonic() < deadline, \
                 f"{table}: missing {missing[:5]} ({len(missing)}), too many {extra[:5]} ({len(extra)}), " \
                 f"different {other[:5]} ({len(other)})\n{run.log()[-3000:]}"
-            time.sleep(0.1)
+            # Reading everything costs the node more than writing it.
+            time.sleep(pause)
+            pause = min(pause * 2, 5)
 
 
 @pytest.fixture
@@ -95,7 +98,7 @@ def test_sigkill_in_the_load_and_in_the_stream(database, node, searching):
     database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)",
                  "INSERT INTO public.t SELECT i, md5(i::text) FROM generate_series(1, 40000) i", "ANALYZE")
     run = searching(T, source="load_chunk_rows = 5000\nload_workers = 2", engine="load_max_rows_per_sec = 15000").start()
-    eventually(lambda: len(node.documents("t") or ()) > 10000, within=30)
+    eventually(lambda: node.count("t") > 10000, within=30)
     run.kill()
     database.run("DELETE FROM public.t WHERE id % 10 = 0", "UPDATE public.t SET v = 'changed' WHERE id % 7 = 0",
                  "INSERT INTO public.t SELECT i, 'new' FROM generate_series(100000, 100100) i")

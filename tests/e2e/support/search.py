@@ -65,6 +65,11 @@ class Node:
         assert status < 300, (method, path, status, answer)
         return answer
 
+    def count(self, index):
+        self.ask("POST", f"/{index}/_refresh")
+        status, answer = self.ask("GET", f"/{index}/_count")
+        return answer["count"] if status < 300 else 0
+
     def documents(self, index):
         """{_id: document}, numbers as they are spelled; None while there is no such index."""
         status, _ = self.ask("POST", f"/{index}/_refresh")

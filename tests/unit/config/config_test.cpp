@@ -87,9 +87,8 @@ TEST(config, suggests_the_nearest_option_for_an_unknown_one) {
 }
 
 TEST(config, refuses_by_name_what_is_known_and_not_supported_yet) {
-  for (const auto* key :
-       {"id", "fan_out", "join", "transform", "where", "poll_column", "soft_delete", "routing",
-        "children", "aggregates"})
+  for (const auto* key : {"id", "fan_out", "join", "transform", "where", "poll_column",
+                          "soft_delete", "routing", "children", "aggregates"})
     EXPECT_EQ(refused(with(std::string{key} + " = \"x\"\n")),
               "cdc.toml:8:" + std::to_string(std::string{key}.size() + 4) + ": sync.orders." + key +
                   ": not supported yet");

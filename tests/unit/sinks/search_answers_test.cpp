@@ -32,8 +32,8 @@ TEST(bulk_answer, is_refused_when_it_is_not_whole) {
   EXPECT_FALSE(read_bulk_answer(good, 2));
   for (std::size_t size = 0; size < good.size(); ++size)
     EXPECT_FALSE(read_bulk_answer(std::string_view{good}.substr(0, size), 1)) << size;
-  for (const auto* text : {"[]", R"({"items":3})", R"({"items":[{}]})", R"({"items":[{"index":{}}]})",
-                           R"({"items":[3]})", "<html>"})
+  for (const auto* text : {"[]", R"({"items":3})", R"({"items":[{}]})",
+                           R"({"items":[{"index":{}}]})", R"({"items":[3]})", "<html>"})
     EXPECT_FALSE(read_bulk_answer(text, 1)) << text;
 }
 
@@ -85,7 +85,8 @@ TEST(verdict, that_ends_the_writing_says_what_to_do) {
   EXPECT_EQ(error_of({401}, "x").code, errc::permission_denied);
   EXPECT_NE(error_of({401}, "x").detail.find("password_env"), std::string::npos);
   EXPECT_EQ(error_of({403, "security_exception"}, "x").code, errc::permission_denied);
-  EXPECT_NE(error_of({404, "index_not_found_exception"}, "x").detail.find("alias"), std::string::npos);
+  EXPECT_NE(error_of({404, "index_not_found_exception"}, "x").detail.find("alias"),
+            std::string::npos);
   EXPECT_EQ(error_of({503}, "x").code, errc::target_unavailable);
 }
 
@@ -168,8 +169,9 @@ TEST(state_document, reads_what_it_writes) {
 
 TEST(state_document, has_the_fields_that_pg2osync_reads) {
   const auto json = to_json(whole_state());
-  for (const auto* part : {R"("source":"postgres")", R"("slot_name":"cdc slot")", R"("publication":"pub")",
-                           R"("position":"1/ABC")", R"("token":4294970044)", R"("schema_version":2)"})
+  for (const auto* part :
+       {R"("source":"postgres")", R"("slot_name":"cdc slot")", R"("publication":"pub")",
+        R"("position":"1/ABC")", R"("token":4294970044)", R"("schema_version":2)"})
     EXPECT_NE(json.find(part), std::string::npos) << part;
   EXPECT_EQ(state_id(shop), "postgres-cdc_slot");
 }
@@ -191,7 +193,8 @@ TEST(state_document, refuses_what_it_cannot_understand) {
   EXPECT_FALSE(read_state("{"));
   EXPECT_FALSE(read_state("{}"));
   EXPECT_FALSE(read_state(R"({"slot_name":"s","publication":"p"})"));
-  const auto newer = read_state(R"({"slot_name":"s","publication":"p","token":1,"schema_version":3})");
+  const auto newer =
+      read_state(R"({"slot_name":"s","publication":"p","token":1,"schema_version":3})");
   ASSERT_FALSE(newer);
   EXPECT_NE(newer.error().detail.find("newer version"), std::string::npos);
 }
@@ -233,7 +236,8 @@ TEST(server_version, is_that_of_the_flavor_and_not_too_old) {
 }
 
 TEST(index_shape, refuses_a_field_that_cannot_hold_its_column_and_names_both_types) {
-  const auto table = contract::make_table("t", {{"id", kind::integer, true}, {"v", kind::text}, {"w"}});
+  const auto table =
+      contract::make_table("t", {{"id", kind::integer, true}, {"v", kind::text}, {"w"}});
   const auto live = read_mapping(
       R"({"t":{"mappings":{"properties":{"id":{"type":"long"},"v":{"type":"long"}}}}})");
   ASSERT_TRUE(live);

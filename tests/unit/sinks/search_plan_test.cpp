@@ -82,8 +82,8 @@ TEST(work_plan, writes_each_document_once_as_its_last_change_left_it) {
                    .remove(items, {"2", nullptr, nullptr})
                    .commit());
   EXPECT_TRUE(plan.wants().empty());
-  EXPECT_EQ(plan.lines(), (text{head("index", 7, "1"), R"({"id":1,"a":"c","b":"d"})",
-                                head("delete", 9, "2")}));
+  EXPECT_EQ(plan.lines(),
+            (text{head("index", 7, "1"), R"({"id":1,"a":"c","b":"d"})", head("delete", 9, "2")}));
 }
 
 TEST(work_plan, completes_a_partial_change_from_the_batch_itself) {
@@ -135,8 +135,8 @@ TEST(work_plan, moves_a_document_with_what_it_has) {
   plan_of plan(next.move(items, {"1", nullptr, nullptr}, {"9", absent, "c"}).commit());
   EXPECT_EQ(plan.wants(), (text{"1", "9"}));
   plan.found({{true, 2, R"({"id":1,"a":"a","b":"b"})"}, {false, 0, ""}});
-  EXPECT_EQ(plan.lines(), (text{head("delete", 3, "1"), head("index", 3, "9"),
-                                R"({"a":"a","id":9,"b":"c"})"}));
+  EXPECT_EQ(plan.lines(),
+            (text{head("delete", 3, "1"), head("index", 3, "9"), R"({"a":"a","id":9,"b":"c"})"}));
   EXPECT_TRUE(plan.answers.at(0).found);
 }
 
@@ -160,9 +160,9 @@ TEST(work_plan, follows_a_chain_of_moves_through_the_batch) {
                    .upsert(items, {"1", "new", "x"})
                    .move(items, {"2", nullptr, nullptr}, {"3", absent, "y"})
                    .commit());
-  EXPECT_EQ(plan.lines(), (text{head("index", 7, "1"), R"({"id":1,"a":"new","b":"x"})",
-                                head("delete", 9, "2"), head("index", 9, "3"),
-                                R"({"id":3,"a":"one","b":"y"})"}));
+  EXPECT_EQ(plan.lines(),
+            (text{head("index", 7, "1"), R"({"id":1,"a":"new","b":"x"})", head("delete", 9, "2"),
+                  head("index", 9, "3"), R"({"id":3,"a":"one","b":"y"})"}));
   EXPECT_EQ(std::ranges::count(plan.answers, true, &answer::found), 2);
 }
 
@@ -177,15 +177,15 @@ TEST(work_plan, treats_a_move_without_a_base_as_one_that_finds_none) {
 
 TEST(work_plan, does_not_undo_a_newer_document_that_it_has_seen) {
   batches next;
-  plan_of plan(next.partial(items, {"1", absent, "c"})
-                   .upsert(items, {"1", "late", "late"})
-                   .commit());
+  plan_of plan(
+      next.partial(items, {"1", absent, "c"}).upsert(items, {"1", "late", "late"}).commit());
   plan.found({{true, 900, R"({"id":1,"a":"a","b":"b"})"}});
   EXPECT_TRUE(plan.lines().empty());
 }
 
 TEST(work_plan, escapes_ids_and_names_the_pipeline) {
-  auto table = std::make_shared<target_table>(*contract::make_table("items", {{"id", kind::text, true}}));
+  auto table =
+      std::make_shared<target_table>(*contract::make_table("items", {{"id", kind::text, true}}));
   table->pipeline = "enrich";
   batches next;
   plan_of plan(next.upsert(table, {"a\"b\n"}).remove(table, {"c"}).commit());

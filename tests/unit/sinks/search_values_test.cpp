@@ -109,13 +109,14 @@ TEST(value_writer, writes_arrays_of_any_type_and_dimension) {
   EXPECT_EQ(array_of(kind::decimal, "{1.50}"), R"(["1.50"])");
   EXPECT_EQ(array_of(kind::boolean, "{t,f}"), "[true,false]");
   EXPECT_EQ(array_of(kind::other, "{(1,1),(0,0);(2,2),(1,1)}", ';'),
-            R"(["(1,1),(0,0)","(2,2),(1,1)"])");
+            R"J(["(1,1),(0,0)","(2,2),(1,1)"])J");
   EXPECT_EQ(array_of(kind::json, R"({"{\"a\": [1]}"})"), R"([{"a": [1]}])");
   EXPECT_EQ(array_of(kind::bytes, R"({"\\x00ff"})"), R"(["AP8="])");
 }
 
 TEST(value_writer, writes_as_a_string_what_is_no_array) {
-  for (const auto* text : {"", "{", "{1", "1}", "{1}}", "{1}x", "{,}", "{1,}", "{{1}{2}}", "[1:2", "x"})
+  for (const auto* text :
+       {"", "{", "{1", "1}", "{1}}", "{1}x", "{,}", "{1,}", "{{1}{2}}", "[1:2", "x"})
     EXPECT_EQ(array_of(kind::integer, text), "\"" + std::string{text} + "\"") << text;
 }
 
@@ -195,8 +196,8 @@ TEST(document_writer, completes_a_row_from_a_stored_document) {
   const std::vector<row_image> over{of.at(0)};
   document_writer writer(table);
   json_writer out;
-  ASSERT_TRUE(writer.write("{\"id\":1,\n \"a\" : 1e400 , \"b\":\"old\",\"by\\u0020hand\":{\"x\":[1, 2]}}",
-                           over, out));
+  ASSERT_TRUE(writer.write(
+      "{\"id\":1,\n \"a\" : 1e400 , \"b\":\"old\",\"by\\u0020hand\":{\"x\":[1, 2]}}", over, out));
   EXPECT_EQ(out.text(), R"({"a":1e400,"by hand":{"x":[1, 2]},"id":2,"b":"new"})");
   out.clear();
   EXPECT_FALSE(writer.write("[1]", over, out));
