@@ -84,14 +84,10 @@ void document_writer::append_id(row_image row, std::string& out) {
 }
 
 void document_writer::append_key_id(row_image row, std::string& out) const {
-  bool is_first = true;
-  for (const auto at : key_) {
-    const auto& it = fields_[at];
-    if (key_.size() > 1) {
-      out += std::string_view{key_marks_[static_cast<std::size_t>(&at - key_.data())]}.substr(
-          is_first ? 1 : 0);
-      is_first = false;
-    }
+  for (std::size_t i = 0; i < key_.size(); ++i) {
+    const auto& it = fields_[key_[i]];
+    if (!key_marks_.empty())
+      out += std::string_view{key_marks_[i]}.substr(i == 0 ? 1 : 0);
     const auto value = cell_of(it, row);
     if (value.has_value())
       value_writer::append_to_id(it.how, row.from->text(value), out);

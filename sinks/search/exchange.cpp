@@ -40,7 +40,7 @@ result<http::response> exchange::ask(std::string_view method, std::string target
       case verdict::again:
       case verdict::blocked:
         if (wait.count() + 1 >= tries_max)
-          return tl::unexpected(error_of(error, std::string{method} + " " + target));
+          return fail(errc::target_unavailable, "{} {}: {}", method, target, to_string(error));
         pause(wait.next());
         break;
       case verdict::halted:

@@ -21,6 +21,26 @@ result<void> check_server(exchange& with, const search_options& options) {
                        config::to_string(options.over.servers.front()));
 }
 
+/// An index that is there must be able to hold the rows; one that is not must be one we may make.
+result<void> check_index(exchange& with, const search_options& options, const target_table& table) {
+  if (auto good = check_index_name(table.name); !good)
+    return good;
+  const auto said = with.ask("GET", fmt::format("/{}/_mapping", in_path(table.name)));
+  if (!said)
+    return tl::unexpected(said.error());
+  if (said->status == 404 && options.require_alias)
+    return fail(errc::target_misconfigured,
+                "{} is not there; with require_alias it has to be made an alias of an index first",
+                table.name);
+  if (said->status == 404)
+    return creation_body(table).map([](const std::string&) {});
+  if (said->status >= 300)
+    return tl::unexpected(error_of(read_error(said->status, said->body), table.name));
+  return read_mapping(said->body)
+      .and_then([&](const live_mapping& live) { return compare(table, live); })
+      .map([](const std::vector<std::uint16_t>&) {});
+}
+
 } // namespace
 
 result<std::optional<standing>> read_standing(const config::target_config& target,
@@ -59,7 +79,7 @@ void find_obstacles(const config::target_config& target,
     return;
   }
   for (const auto& table : tables)
-    if (const auto good = check_index_name(table->name); !good)
+    if (const auto good = check_index(with, options, *table); !good)
       out.push_back({true, good.error().detail});
 }
 
