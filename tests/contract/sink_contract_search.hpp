@@ -33,8 +33,11 @@ inline std::optional<config::target_config> search_target() {
 /// What any other client of the node sees.
 class search_reader {
 public:
-  explicit search_reader(const config::target_config& target)
-      : over_(sinks::http::make_client({.servers = target.servers})) {}
+  explicit search_reader(const config::target_config& target) {
+    sinks::http::client_options options;
+    options.servers = target.servers;
+    over_ = sinks::http::make_client(std::move(options));
+  }
 
   sinks::http::response ask(std::string_view method, const std::string& path,
                             const std::string& body = {}) {
@@ -49,10 +52,10 @@ public:
     const auto said = ask("POST", "/" + table.name + "/_search", R"({"size":10000})");
     simdjson::dom::parser parser;
     for (const auto hit : simdjson::dom::array(parser.parse(said.body)["hits"]["hits"])) {
-      shown_row row;
+      shown_row made;
       for (const auto& column : table.columns)
-        row.push_back(shown(hit["_source"][column.name]));
-      out.insert(std::move(row));
+        made.push_back(shown(hit["_source"][column.name]));
+      out.insert(std::move(made));
     }
     return out;
   }
