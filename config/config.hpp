@@ -79,6 +79,8 @@ struct target_config {
 
 /// Whether rows become documents of an index.
 [[nodiscard]] bool is_document_target(const target_config& target) noexcept;
+/// The file or the first server, for messages; empty: neither.
+[[nodiscard]] std::string location_of(const target_config& target);
 
 /// [engine]
 struct engine_config {

@@ -125,6 +125,10 @@ bool is_document_target(const target_config& target) noexcept {
   return target.what == flavor::opensearch || target.what == flavor::elasticsearch;
 }
 
+std::string location_of(const target_config& target) {
+  return target.servers.empty() ? target.path : to_string(target.servers.front());
+}
+
 target_config read_target(section in) {
   static constexpr std::array<std::string_view, 2> numeric{"text", "number"};
   static constexpr std::array<std::string_view, 2> changes{"report", "add"};

@@ -74,7 +74,7 @@ target_status look_at_target(const config::target_config& target, const std::str
   target_status out;
   out.name = target.name;
   out.flavor = flavors[static_cast<std::size_t>(target.what)];
-  out.path = target.path;
+  out.path = config::location_of(target);
   out.keeps_checkpoint = sinks::keeps_checkpoint(target);
   const auto kept = sinks::read_standing(target, stream_identity{"postgres", {}, slot, {}, {}});
   if (!kept) {

@@ -89,8 +89,9 @@ void check_stream(const config::pipeline_config& pipeline, const config::target_
   if (is != source.log->identity) {
     out.bad(errc::foreign_stream,
             fmt::format("{}: {} was written from another stream, slot {} of database {} on server "
-                        "{}: name another path",
-                        name_of(target), target.path, is.stream, is.database, is.server));
+                        "{}: name another target",
+                        name_of(target), config::location_of(target), is.stream, is.database,
+                        is.server));
     return;
   }
   if (!(*kept)->state.resume)
