@@ -43,7 +43,7 @@ public:
   result<stream_identity> identify() override { return postgres::identify(config_->source, stop_); }
 
   result<std::unique_ptr<sinks::sink>> make_sink(std::size_t target) override {
-    return sinks::make_sink(config_->targets[target]);
+    return sinks::make_sink(config_->targets[target], config_->engine);
   }
 
   result<supervision::ready_source>

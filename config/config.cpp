@@ -47,6 +47,10 @@ void check_apart(reading& into, const std::vector<target_config>& targets) {
       into.mistake(one->at, "sink.name", "two sinks have this name");
     if (is_taken([&](const auto& other) { return !one->path.empty() && other.path == one->path; }))
       into.mistake(one->at, "sink.path", "two sinks write this file");
+    if (is_taken([&](const auto& other) {
+          return !one->servers.empty() && other.servers == one->servers;
+        }))
+      into.mistake(one->at, "sink.url", "two sinks write this server");
   }
 }
 
@@ -101,7 +105,7 @@ void check_apart(reading& into, const std::vector<sync_config>& syncs, bool name
   }
 }
 
-std::vector<sync_config> read_syncs(section& root, bool names_fold) {
+std::vector<sync_config> read_syncs(section& root, target_traits targets) {
   std::vector<sync_config> out;
   const auto* all = root.table("sync");
   if (!root.has("sync") || (all && all->empty()))
@@ -113,7 +117,7 @@ std::vector<sync_config> read_syncs(section& root, bool names_fold) {
     const auto at = root.into().place_of(node.source());
     const auto* table = node.as_table();
     if (table)
-      out.push_back(read_sync({root.into(), "sync." + name, "sync", table, at}, name, names_fold));
+      out.push_back(read_sync({root.into(), "sync." + name, "sync", table, at}, name, targets));
     else
       root.into().mistake(at, "sync." + name, "expected a table");
   }
@@ -121,7 +125,7 @@ std::vector<sync_config> read_syncs(section& root, bool names_fold) {
   std::ranges::stable_sort(out, {}, [](const sync_config& sync) {
     return std::pair{sync.at.line, sync.at.column};
   });
-  check_apart(root.into(), out, names_fold);
+  check_apart(root.into(), out, targets.names_fold);
   return out;
 }
 
@@ -143,10 +147,8 @@ pipeline_config read_document(reading& into, const toml::table& document, std::s
   out.file = file;
   out.source = read_source_of(root, out.file);
   out.targets = read_targets(root);
-  const auto names_fold = std::ranges::any_of(out.targets, [](const target_config& target) {
-    return target.what == target_config::flavor::sqlite;
-  });
-  out.engine = read_engine(section_of(root, "engine"));
+  const auto targets = traits_of(out.targets);
+  out.engine = read_engine(section_of(root, "engine"), targets);
   out.metrics = read_metrics(section_of(root, "metrics"));
   refuse_api(section_of(root, "api"));
   out.log = read_log(section_of(root, "log"));
@@ -154,7 +156,7 @@ pipeline_config read_document(reading& into, const toml::table& document, std::s
     out.metrics_at = root.place_of("metrics");
   if (root.has("log"))
     out.log_at = root.place_of("log");
-  out.syncs = read_syncs(root, names_fold);
+  out.syncs = read_syncs(root, targets);
   root.refuse_as_later({"spool", "cluster"});
   root.finish();
   return out;
@@ -173,6 +175,16 @@ std::string without_values(std::string_view message) {
 }
 
 } // namespace
+
+target_traits traits_of(const std::vector<target_config>& targets) {
+  target_traits out;
+  for (const auto& each : targets) {
+    out.names_fold |= each.what == target_config::flavor::sqlite;
+    out.has_documents |= is_document_target(each);
+    out.has_others |= !is_document_target(each);
+  }
+  return out;
+}
 
 bool is_label(std::string_view text) noexcept {
   return !text.empty() && std::ranges::all_of(text, [](char letter) {
@@ -224,7 +236,7 @@ std::vector<known_option> known_options() {
   std::ignore = read_source(absent("source"));
   std::ignore = read_target(absent("target"));
   std::ignore = read_sink(absent("sink"));
-  std::ignore = read_sync(absent("sync"), "", false);
+  std::ignore = read_sync(absent("sync"), "", {});
   return into.known();
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/secret.hpp"
+#include "config/server_url.hpp"
 #include "messages/error.hpp"
 #include "messages/relation.hpp"
 
@@ -57,7 +58,7 @@ struct source_config {
 
 /// [target], or one [[sink]].
 struct target_config {
-  enum class flavor : std::uint8_t { sqlite, ndjson, null };
+  enum class flavor : std::uint8_t { sqlite, ndjson, null, opensearch, elasticsearch };
 
   std::string name = "target";
   flavor what = flavor::sqlite;
@@ -65,8 +66,21 @@ struct target_config {
   bool numeric_as_number = false; ///< sqlite: numeric = "number"
   bool add_columns = false;       ///< sqlite: schema_changes = "add"
   std::uint64_t rotate_bytes = 0; ///< ndjson: 0 = one file for ever.
+  /// Document targets: each server of the one cluster, tried in turn.
+  std::vector<server_url> servers;
+  std::string username;
+  secret password;
+  secret api_key;
+  bool tls_verify = true;
+  std::string sslrootcert; ///< Empty: the system's.
+  bool require_alias = false;
   place at;
 };
+
+/// Whether rows become documents of an index.
+[[nodiscard]] bool is_document_target(const target_config& target) noexcept;
+/// The file or the first server, for messages; empty: neither.
+[[nodiscard]] std::string location_of(const target_config& target);
 
 /// [engine]
 struct engine_config {
@@ -126,6 +140,8 @@ struct sync_config {
   std::map<std::string, constant> constants; ///< By target column.
   std::vector<std::string> primary_key;      ///< Empty: the catalogue's.
   bool append_only = false;
+  std::string mapping_file; ///< Document targets: the body an index is created with.
+  std::string pipeline;     ///< Document targets: ingest pipeline.
   place at;
 };
 

@@ -17,14 +17,14 @@ void read_optional(section& in, std::string_view key, std::optional<T>& field, b
 
 } // namespace
 
-engine_config read_engine(section in) {
+engine_config read_engine(section in, target_traits targets) {
   static constexpr std::array<std::string_view, 1> reactions{"halt"};
   static constexpr std::array<std::string_view, 1> later_reactions{"quarantine"};
   engine_config out;
   in.read("batch_size", out.batch_size, {.min = 1, .max = 1'000'000});
   in.read("batch_max_bytes", out.batch_max_bytes, {.min = 1, .max = std::uint64_t{1} << 30});
   in.read("write_concurrency", out.write_concurrency, {.min = 1, .max = 64});
-  if (out.write_concurrency > 1)
+  if (out.write_concurrency > 1 && !targets.has_documents)
     in.report("write_concurrency",
               "more than 1 does nothing here: sqlite, ndjson and null take one write at a time");
   read_optional(in, "load_max_rows_per_sec", out.load_max_rows_per_sec, {.min = 1});

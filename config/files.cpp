@@ -85,6 +85,11 @@ void check_apart(const std::vector<pipeline_config>& pipelines,
       if (!target.path.empty())
         paths.claim(target.path == "-" ? target.path : canonical_path(target.path), target.at,
                     target.name + ".path", "is also written by");
+    for (const auto& target : one.targets)
+      for (const auto& sync : one.syncs)
+        if (is_document_target(target) && !target.servers.empty() && !sync.into.empty())
+          paths.claim(to_string(target.servers.front()) + "\n" + sync.into, sync.at,
+                      "sync." + sync.key + ".index", "is also written by");
   }
 }
 

@@ -11,6 +11,14 @@ namespace cdc::config {
 
 namespace {
 
+bool is_index_name(std::string_view name) {
+  return name.size() <= 255 && name.front() >= 'a' && name.front() <= 'z' &&
+         std::ranges::all_of(name, [](char letter) {
+           return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+                  letter == '_' || letter == '-';
+         });
+}
+
 void read_one_table(section& in, sync_config& out) {
   const auto written = in.text("table");
   if (!written)
@@ -51,12 +59,36 @@ void read_tables(section& in, sync_config& out) {
     in.report("table", "table or tables is required");
 }
 
-void read_into(section& in, sync_config& out) {
+/// The name at the target: `into`, or pg2osync's `index`, or for documents what it falls back to.
+void read_into(section& in, sync_config& out, target_traits targets) {
   in.read("into", out.into);
-  if (out.is_pattern && in.has("into"))
-    in.report("into", "names one target table and tables chooses many");
+  const auto index = in.text("index");
+  if (in.has("index") && in.has("into"))
+    in.report("index", "into and index exclude each other: they are one thing");
+  if (in.has("index") && !targets.has_documents)
+    in.report("index", "is for document targets; name a table with into");
+  if (index)
+    out.into = *index;
+  if (out.is_pattern && (in.has("into") || in.has("index")))
+    in.report(in.has("into") ? "into" : "index", "names one target table and tables chooses many");
+  if (out.into.empty() && !out.is_pattern && targets.has_documents)
+    out.into = out.key;
+  if (targets.has_documents && !out.into.empty() && !is_index_name(out.into))
+    in.report(in.has("into") ? "into" : "index",
+              "an index has a name of a-z, 0-9, _ and - that begins with a letter; without the key "
+              "it is the section's own");
   if (fold(out.into).starts_with("_cdc_"))
     in.report("into", "names that begin with _cdc_ are kept for the checkpoint");
+}
+
+void read_documents(section& in, sync_config& out, target_traits targets) {
+  in.read("mapping_file", out.mapping_file);
+  in.read("pipeline", out.pipeline);
+  for (const auto* key : {"mapping_file", "pipeline"})
+    if (in.has(key) && !targets.has_documents)
+      in.report(key, "is for document targets; it does nothing for this one");
+  if (out.is_pattern && in.has("mapping_file"))
+    in.report("mapping_file", "describes one index and tables chooses many");
 }
 
 void read_key(section& in, sync_config& out) {
@@ -217,24 +249,24 @@ void read_constants(section& in, sync_config& out, target_names& names) {
 
 } // namespace
 
-sync_config read_sync(section in, const std::string& key, bool names_fold) {
+sync_config read_sync(section in, const std::string& key, target_traits targets) {
   sync_config out;
   out.key = key;
   out.at = in.at();
   if (!is_label(key))
     in.report("", "a section's key is made of letters, digits, _ and -");
   read_tables(in, out);
-  read_into(in, out);
+  read_into(in, out, targets);
+  read_documents(in, out, targets);
   read_key(in, out);
   read_projection(in, out);
   read_fields(in, out);
-  target_names names{out, names_fold};
+  target_names names{out, targets.names_fold};
   check_key(in, out, names);
   check_fields(in, out, names);
   read_constants(in, out, names);
-  in.refuse_as_later({"index", "id", "fan_out", "join", "transform", "where", "poll_column",
-                      "soft_delete", "mapping_file", "pipeline", "routing", "children",
-                      "aggregates"});
+  in.refuse_as_later({"id", "fan_out", "join", "transform", "where", "poll_column", "soft_delete",
+                      "routing", "children", "aggregates"});
   in.finish();
   return out;
 }

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "messages/record_names.hpp"
 #include "messages/row_key.hpp"
 
 namespace cdc::engine {
 
 namespace {
-
-constexpr std::string_view progress_prefix = "progress/";
 
 // A map of so many entries is swept at every acknowledgement: it costs less than a batch.
 constexpr std::size_t swept_always_max = 1024;

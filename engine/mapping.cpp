@@ -230,6 +230,8 @@ result<target_table_ptr> make_target(const relation_ptr& shape,
   out->name = section.into.empty() ? shape->table.name : section.into;
   out->source = shape;
   out->append_only = section.append_only;
+  out->mapping_file = section.mapping_file;
+  out->pipeline = section.pipeline;
   check_names(*shape, section, wrong);
   add_source_columns(*shape, section, *out, wrong);
   if (out->columns.empty())

@@ -27,6 +27,8 @@ struct target_table {
   std::vector<target_column> columns;
   std::vector<std::uint16_t> key;      ///< Indexes into columns, in key order. Empty: keyless.
   bool append_only = false;            ///< Keyless and insert-only.
+  std::string mapping_file{};          ///< Document targets: how the index is made; empty: derived.
+  std::string pipeline{};              ///< Document targets: the ingest pipeline; empty: none.
 };
 
 using target_table_ptr = std::shared_ptr<const target_table>;

@@ -15,6 +15,8 @@ public:
   json_writer() = default;
 
   void clear() noexcept { size_ = 0; }
+  /// Forgets everything behind the first `size` bytes, of which there are so many.
+  void cut(std::size_t size) noexcept { size_ = size; }
   [[nodiscard]] std::string_view text() const noexcept { return {bytes_.get(), size_}; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 

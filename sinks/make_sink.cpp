@@ -3,6 +3,8 @@
 #include "sinks/ndjson/ndjson_target.hpp"
 #include "sinks/ndjson/standard_output_target.hpp"
 #include "sinks/null/null_sink.hpp"
+#include "sinks/search/search_options.hpp"
+#include "sinks/search/search_sink.hpp"
 #include "sinks/sqlite/sqlite_target.hpp"
 #include "sinks/threaded_sink.hpp"
 
@@ -29,7 +31,8 @@ std::unique_ptr<sink> make_ndjson(const config::target_config& target) {
 
 } // namespace
 
-result<std::unique_ptr<sink>> make_sink(const config::target_config& target) {
+result<std::unique_ptr<sink>> make_sink(const config::target_config& target,
+                                        const config::engine_config& engine) {
   switch (target.what) {
     case config::target_config::flavor::sqlite:
       return make_sqlite(target);
@@ -37,6 +40,9 @@ result<std::unique_ptr<sink>> make_sink(const config::target_config& target) {
       return std::make_unique<null::null_sink>(target.name);
     case config::target_config::flavor::ndjson:
       return make_ndjson(target);
+    case config::target_config::flavor::opensearch:
+    case config::target_config::flavor::elasticsearch:
+      return std::make_unique<search::search_sink>(search::options_of(target, engine));
   }
   return fail(errc::invalid_config, "target {} has a flavor that this build lacks", target.name);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sinks/ndjson/standing.hpp"
+#include "sinks/search/standing.hpp"
 #include "sinks/sqlite/standing.hpp"
 
 namespace cdc::sinks {
@@ -38,16 +39,19 @@ void check_file(const std::string& path, std::vector<remark>& out) {
 }
 
 bool is_file(const config::target_config& target) noexcept {
-  return target.what != flavor::null && target.path != "-";
+  return (target.what == flavor::sqlite || target.what == flavor::ndjson) && target.path != "-";
 }
 
 } // namespace
 
 bool keeps_checkpoint(const config::target_config& target) noexcept {
-  return is_file(target);
+  return is_file(target) || config::is_document_target(target);
 }
 
-result<std::optional<standing>> read_standing(const config::target_config& target) {
+result<std::optional<standing>> read_standing(const config::target_config& target,
+                                              const stream_identity& stream) {
+  if (config::is_document_target(target))
+    return search::read_standing(target, stream);
   std::error_code unknown;
   if (!keeps_checkpoint(target) || !fs::exists(target.path, unknown))
     return std::nullopt;
@@ -62,6 +66,8 @@ std::vector<remark> find_obstacles(const config::target_config& target,
     check_file(target.path, out);
   if (out.empty() && target.what == flavor::sqlite)
     sqlite::find_obstacles(target, tables, out);
+  if (config::is_document_target(target))
+    search::find_obstacles(target, tables, out);
   return out;
 }
 

@@ -20,8 +20,10 @@ struct standing {
 };
 
 /// Reads it while another process may be writing; takes no lock that a writer could feel. None:
-/// nothing was written yet, or the target keeps nothing.
-[[nodiscard]] result<std::optional<standing>> read_standing(const config::target_config& target);
+/// nothing was written yet, or the target keeps nothing. `stream` names the one that is asked for,
+/// since a target may hold the state of several: source and stream of its identity are looked at.
+[[nodiscard]] result<std::optional<standing>> read_standing(const config::target_config& target,
+                                                            const stream_identity& stream);
 
 /// Whether the target keeps a checkpoint that read_standing() can read.
 [[nodiscard]] bool keeps_checkpoint(const config::target_config& target) noexcept;

@@ -25,6 +25,10 @@ std::string flavor_of(const config::target_config& target) {
       return "ndjson";
     case config::target_config::flavor::null:
       return "null";
+    case config::target_config::flavor::opensearch:
+      return "opensearch";
+    case config::target_config::flavor::elasticsearch:
+      return "elasticsearch";
   }
   return "";
 }

@@ -24,7 +24,8 @@ namespace {
 namespace postgres = sources::postgres;
 using pressure = sources::log_pressure;
 
-constexpr std::array<std::string_view, 3> flavors{"sqlite", "ndjson", "null"};
+constexpr std::array<std::string_view, 5> flavors{"sqlite", "ndjson", "null", "opensearch",
+                                                  "elasticsearch"};
 
 std::string_view word_of(pressure::state status) noexcept {
   switch (status) {
@@ -68,14 +69,14 @@ void count_loads(const sink_state& state, target_status& into) {
   into.listed = state.refetch.size();
 }
 
-target_status look_at_target(const config::target_config& target,
+target_status look_at_target(const config::target_config& target, const std::string& slot,
                              const std::optional<postgres::log_standing>& log) {
   target_status out;
   out.name = target.name;
   out.flavor = flavors[static_cast<std::size_t>(target.what)];
-  out.path = target.path;
+  out.path = config::location_of(target);
   out.keeps_checkpoint = sinks::keeps_checkpoint(target);
-  const auto kept = sinks::read_standing(target);
+  const auto kept = sinks::read_standing(target, stream_identity{"postgres", {}, slot, {}, {}});
   if (!kept) {
     out.error = kept.error().detail;
     return out;
@@ -361,7 +362,7 @@ pipeline_status look_at(const config::pipeline_config& pipeline) {
   else
     out.error = log.error().detail;
   for (const auto& target : pipeline.targets) {
-    auto& status = out.targets.emplace_back(look_at_target(target, out.log));
+    auto& status = out.targets.emplace_back(look_at_target(target, out.slot, out.log));
     if (out.log && status.resume)
       status.behind = out.log->end > *status.resume ? out.log->end.token - status.resume->token : 0;
   }

@@ -74,7 +74,7 @@ std::string name_of(const config::target_config& target) {
 
 void check_stream(const config::pipeline_config& pipeline, const config::target_config& target,
                   const postgres::inspection& source, findings& out) {
-  const auto kept = sinks::read_standing(target);
+  const auto kept = sinks::read_standing(target, source.log->identity);
   if (!kept) {
     out.bad(kept.error().code, kept.error().detail);
     return;
@@ -89,8 +89,9 @@ void check_stream(const config::pipeline_config& pipeline, const config::target_
   if (is != source.log->identity) {
     out.bad(errc::foreign_stream,
             fmt::format("{}: {} was written from another stream, slot {} of database {} on server "
-                        "{}: name another path",
-                        name_of(target), target.path, is.stream, is.database, is.server));
+                        "{}: name another target",
+                        name_of(target), config::location_of(target), is.stream, is.database,
+                        is.server));
     return;
   }
   if (!(*kept)->state.resume)

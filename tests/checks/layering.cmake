@@ -11,6 +11,8 @@ set(homes
   "^<spdlog/" "^actors/log\\.cpp$"
   "sqlite3" "^sinks/sqlite/"
   "^<boost/" "^actors/http/|^sinks/http/"
+  "^<openssl/" "^sinks/(http|search)/"
+  "^<simdjson" "^sinks/search/"
   "^<CLI/" "^cli/")
 
 file(GLOB_RECURSE files RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${FOLDER}/*.hpp ${FOLDER}/*.cpp)

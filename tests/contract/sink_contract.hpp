@@ -61,16 +61,19 @@ private:
 struct contract_traits {
   std::string name;
   std::function<std::unique_ptr<target_under_test>(const std::filesystem::path& folder)> make;
-  bool answers = true;  ///< partial and move say whether there was a row.
-  bool isolates = true; ///< An open transaction's rows are not visible.
+  bool answers = true;    ///< partial and move say whether there was a row.
+  bool isolates = true;   ///< An open transaction's rows are not visible.
+  bool is_keyless = true; ///< It tells equal rows without a key apart.
+  std::string suffix{};   ///< Of names, where tests of several processes share one target.
+  std::string absent{};   ///< Why the target cannot be had here; then its tests are skipped.
 };
 
 inline void PrintTo(const contract_traits& traits, std::ostream* out) {
   *out << traits.name;
 }
 
-inline stream_identity orders_stream() {
-  return {"postgres", "7300000000000000001", "cdc_actors", "shop", "cdc_actors_pub"};
+inline stream_identity orders_stream(const std::string& suffix = "") {
+  return {"postgres", "7300000000000000001", "cdc_actors" + suffix, "shop", "cdc_actors_pub"};
 }
 
 /// A folder of its own, gone at the end.
@@ -103,6 +106,8 @@ inline result<write_report> write(sinks::sink& to, batch_ptr work) {
 class sink_contract : public ::testing::TestWithParam<contract_traits> {
 protected:
   void SetUp() override {
+    if (!GetParam().absent.empty())
+      GTEST_SKIP() << GetParam().absent;
     target_ = GetParam().make(folder_.path());
     start();
   }
@@ -111,9 +116,10 @@ protected:
   sink_state start() {
     sink_.reset();
     sink_ = target_->make();
-    auto state = sink_->open(orders_stream());
+    auto state = sink_->open(orders_stream(GetParam().suffix));
     EXPECT_TRUE(state) << state.error().detail;
-    const auto prepared = sink_->prepare({items, notes});
+    const auto prepared =
+        GetParam().is_keyless ? sink_->prepare({items, notes}) : sink_->prepare({items});
     EXPECT_TRUE(prepared) << prepared.error().detail;
     return state ? *state : sink_state{};
   }
@@ -126,7 +132,7 @@ protected:
 
   shown_rows rows(const target_table_ptr& table) { return target_->rows(table); }
 
-  const target_table_ptr items = items_table();
+  const target_table_ptr items = items_table(GetParam().suffix);
   const target_table_ptr notes = notes_table();
   scratch_folder folder_;
   std::unique_ptr<target_under_test> target_;

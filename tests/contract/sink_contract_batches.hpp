@@ -71,8 +71,8 @@ inline target_table_ptr make_table(const std::string& name, const std::vector<co
 }
 
 /// Two text columns behind an integer key.
-inline target_table_ptr items_table() {
-  return make_table("items", {{"id", kind::integer, true}, {"a"}, {"b"}});
+inline target_table_ptr items_table(const std::string& suffix = "") {
+  return make_table("items" + suffix, {{"id", kind::integer, true}, {"a"}, {"b"}});
 }
 
 /// Two columns, no key.
@@ -201,6 +201,7 @@ private:
     made.what = what;
     made.table = index_of(table);
     made.number = ++changes_;
+    made.version = changes_ * 2 + 1;
     made.is_copy = is_copy_;
     made.transaction = is_copy_ ? change::none : 0;
     builder_.row(operation::update, table->source,

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/contract/sink_contract_ndjson.hpp"
+#include "tests/contract/sink_contract_search.hpp"
 #include "tests/contract/sink_contract_sqlite.hpp"
 
 namespace cdc::contract {
@@ -92,6 +93,8 @@ TEST_P(row_contract, empties_a_table_between_what_came_before_and_after) {
 }
 
 TEST_P(row_contract, keeps_as_many_equal_rows_as_there_are) {
+  if (!GetParam().is_keyless)
+    GTEST_SKIP() << "its rows have keys";
   write(next.insert(notes, {"a", nullptr})
             .insert(notes, {"a", nullptr})
             .insert(notes, {"a", nullptr})
@@ -103,6 +106,8 @@ TEST_P(row_contract, keeps_as_many_equal_rows_as_there_are) {
 }
 
 TEST_P(answer_contract, counts_erases_that_find_no_row) {
+  if (!GetParam().is_keyless)
+    GTEST_SKIP() << "its rows have keys";
   write(next.insert(notes, {"a", "b"}).commit());
   const auto report = write(
       next.erase(notes, {"a", nullptr}).erase(notes, {"a", "b"}).erase(notes, {"a", "b"}).commit());
@@ -230,7 +235,7 @@ TEST_P(sink_contract, refuses_another_streams_checkpoint) {
   write(next.upsert(items, {"1", "x", "y"}).commit());
   sink_.reset();
   sink_ = target_->make();
-  auto other = orders_stream();
+  auto other = orders_stream(GetParam().suffix);
   other.server = "7300000000000000002";
   const auto state = sink_->open(other);
   ASSERT_FALSE(state);
@@ -380,12 +385,15 @@ const auto null = [] {
   return out;
 }();
 
+const auto search = search_traits();
+
 const auto name_of = [](const auto& it) { return it.param.name; };
 
-INSTANTIATE_TEST_SUITE_P(every, sink_contract, ::testing::Values(sqlite, ndjson, null), name_of);
+INSTANTIATE_TEST_SUITE_P(every, sink_contract, ::testing::Values(sqlite, ndjson, null, search),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(every, file_contract, ::testing::Values(sqlite, ndjson), name_of);
-INSTANTIATE_TEST_SUITE_P(every, row_contract, ::testing::Values(sqlite, ndjson), name_of);
-INSTANTIATE_TEST_SUITE_P(every, answer_contract, ::testing::Values(sqlite), name_of);
+INSTANTIATE_TEST_SUITE_P(every, row_contract, ::testing::Values(sqlite, ndjson, search), name_of);
+INSTANTIATE_TEST_SUITE_P(every, answer_contract, ::testing::Values(sqlite, search), name_of);
 
 } // namespace
 

@@ -18,7 +18,7 @@ import psycopg2
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from support import compare  # noqa: E402
+from support import compare, search  # noqa: E402
 from support.fault_proxy import FaultProxy  # noqa: E402
 from support.pipeline import Pipeline, section  # noqa: E402
 from support.server import Server, Session  # noqa: E402
@@ -143,21 +143,75 @@ def behind(database, slot):
         return 0
 
 
-def settle(database, run, table, only):
-    """Waits until a table is equal, for as long as the pipeline gets on; (missing, too many) rows."""
+def settle(database, run, target, table, only):
+    """Waits until a table is equal, for as long as the pipeline gets on; (rows, differing, which)."""
     least, deadline = None, time.monotonic() + 120
     while True:
-        lacks, extra = compare.differences(database, table, run.path, only=only)
+        found = target.rows(database, run, table, only)
         left = behind(database, run.slot)
         if least is None or left < least - 1_000_000:
             least, deadline = left, time.monotonic() + 120
-        if not lacks and not extra or time.monotonic() > deadline:
-            return lacks, extra
+        if not found[1] or time.monotonic() > deadline:
+            return found
         time.sleep(0.3)
 
 
-def hurt(pick, run, proxy, server, counts):
+class Sqlite:
+    """The target's file: nothing of it can be hurt but by killing who writes it."""
+
+    tables = TABLES
+    toml = None
+
+    def __init__(self, folder, which):
+        pass
+
+    def rows(self, database, run, table, only):
+        lacks, extra = compare.differences(database, table, run.path, only=only)
+        return (sum(compare.source_rows(database, table)[1].values()), sum(lacks.values()) + sum(extra.values()),
+                f"missing {str(list(lacks)[:3])[:400]} too many {str(list(extra)[:3])[:400]}")
+
+    def hurt(self, pick, counts):
+        return False
+
+    def close(self):
+        pass
+
+
+class Searching:
+    """A search node behind a proxy; it is killed and cut off too."""
+
+    tables = [t for t in TABLES if t != "public.bag"]  # which has no key
+
+    def __init__(self, folder, which):
+        self.node = search.Node(which, folder + "/search")
+        self.proxy = FaultProxy(self.node.port)
+        self.toml = f'[target]\nflavor = "{self.node.flavor}"\nurl = "http://127.0.0.1:{self.proxy.port}"\n'
+
+    def rows(self, database, run, table, only):
+        missing, extra, other = search.differences(database, table, self.node, only=only)
+        return (len(search.source_documents(database, table)), len(missing) + len(extra) + len(other),
+                f"missing {missing[:3]} too many {extra[:3]} different {other[:3]}")
+
+    def hurt(self, pick, counts):
+        what = pick.random()
+        if what < 0.12:
+            self.proxy.cut() if pick.random() < 0.5 else self.proxy.cut_after(pick.randint(1, 4000))
+            counts["cuts"] += 1
+        elif what < 0.14:
+            self.node.kill()
+            self.node.restart()
+            counts["restarts"] += 1
+        return what < 0.14
+
+    def close(self):
+        self.proxy.close()
+        self.node.stop()
+
+
+def hurt(pick, run, proxy, server, target, counts):
     """One fault. Mostly SIGKILL."""
+    if target.hurt(pick, counts):
+        return
     what = pick.random()
     if what < 0.15:
         proxy.cut() if pick.random() < 0.5 else proxy.cut_after(pick.randint(1, 400_000))
@@ -183,7 +237,8 @@ def hurt(pick, run, proxy, server, counts):
 def main():
     parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
     parser.add_argument("--source", default="postgres", choices=["postgres"])
-    parser.add_argument("--sink", default="sqlite", choices=["sqlite"])
+    parser.add_argument("--sink", default="sqlite",
+                        choices=["sqlite", "opensearch-2", "opensearch-3", "elasticsearch-7", "elasticsearch-8", "elasticsearch-9"])
     parser.add_argument("--kills", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, default=4000, help="rows of each large table at the start")
@@ -202,11 +257,13 @@ def main():
         session.run(SEED_ROWS.format(n=asked.rows, small=min(300, asked.rows)))
     proxy = FaultProxy(server.port)
     url = database.url.replace(f":{server.port}/", f":{proxy.port}/")
-    sections = [section(t.split(".")[1], table=t) for t in TABLES]
-    run = Pipeline(folder, database, sections, url=url,
+    target = (Sqlite if asked.sink == "sqlite" else Searching)(folder, asked.sink)
+    sections = [section(t.split(".")[1], table=t) for t in target.tables]
+    run = Pipeline(folder, database, sections, url=url, target=target.toml,
                    source="load_workers = 2\nload_chunk_rows = 500\nreconnect_max = 1000"
                           + ("\ncatch_up_bytes = 1" if asked.catch_up else ""),
-                   engine="batch_size = 200\ncheckpoint_interval_ms = 100\nload_max_rows_per_sec = 20000")
+                   engine="batch_size = 200\ncheckpoint_interval_ms = 100\nload_max_rows_per_sec = 20000\n"
+                          + ("" if asked.sink == "sqlite" else "write_concurrency = 3\nretry_max = 1000\nretry_backoff_ms = 100"))
     writers = [Writer(database.url, asked.seed * 100 + i, 0.004) for i in range(3)]
     counts = {"kills": 0, "cuts": 0, "restarts": 0}
     failed = True
@@ -221,7 +278,7 @@ def main():
             for writer in writers:
                 writer.waiting.set() if behind(database, run.slot) > 64_000_000 else writer.waiting.clear()
             assert run.process.poll() is None, f"ended with {run.process.returncode}:\n{run.log()[-4000:]}"
-            hurt(pick, run, proxy, server, counts)
+            hurt(pick, run, proxy, server, target, counts)
             if pick.random() < 0.02 and added < 3:
                 added += 1
                 database.run(f"ALTER TABLE public.accounts ADD COLUMN extra_{added} int DEFAULT {added}")
@@ -233,12 +290,12 @@ def main():
         # Columns added on the way stay out of the comparison where the target has been told to report only.
         only = {"public.accounts": ("id", "name", "balance", "note")}
         rows, wrong = 0, 0
-        for table in TABLES:
-            lacks, extra = settle(database, run, table, only.get(table))
-            if lacks or extra:
-                print(f"{table}: missing {str(list(lacks)[:3])[:400]} too many {str(list(extra)[:3])[:400]}")
-            wrong += sum(lacks.values()) + sum(extra.values())
-            rows += sum(compare.source_rows(database, table)[1].values())
+        for table in target.tables:
+            held, differ, what = settle(database, run, target, table, only.get(table))
+            if differ:
+                print(f"{table}: {what}")
+            wrong += differ
+            rows += held
         status = run.stop() if run.running else run.process.returncode
         failed = bool(wrong) or status != 0
         if status != 0:
@@ -248,6 +305,7 @@ def main():
     finally:
         run.kill()
         proxy.close()
+        target.close()
         server.stop("immediate")
         if failed or asked.keep:
             print(f"kept: {folder}", file=sys.stderr)

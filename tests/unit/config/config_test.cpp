@@ -87,9 +87,8 @@ TEST(config, suggests_the_nearest_option_for_an_unknown_one) {
 }
 
 TEST(config, refuses_by_name_what_is_known_and_not_supported_yet) {
-  for (const auto* key :
-       {"index", "id", "fan_out", "join", "transform", "where", "poll_column", "soft_delete",
-        "mapping_file", "pipeline", "routing", "children", "aggregates"})
+  for (const auto* key : {"id", "fan_out", "join", "transform", "where", "poll_column",
+                          "soft_delete", "routing", "children", "aggregates"})
     EXPECT_EQ(refused(with(std::string{key} + " = \"x\"\n")),
               "cdc.toml:8:" + std::to_string(std::string{key}.size() + 4) + ": sync.orders." + key +
                   ": not supported yet");
@@ -153,6 +152,8 @@ TEST(config, refuses_concurrent_writes_that_would_do_nothing) {
             "cdc.toml:9:21: engine.write_concurrency: more than 1 does nothing here: sqlite, "
             "ndjson and null take one write at a time");
   EXPECT_EQ(accepted(with("[engine]\nwrite_concurrency = 1\n")).engine.write_concurrency, 1u);
+  const auto documents = std::string{source_lines} + "[target]\nurl = \"http://h\"\n" + sync_lines;
+  EXPECT_EQ(accepted(documents + "[engine]\nwrite_concurrency = 8\n").engine.write_concurrency, 8u);
 }
 
 TEST(config, accepts_a_transaction_buffer_with_a_note) {

@@ -21,6 +21,7 @@ protected:
     fs::create_directories(folder);
     ::setenv("DATABASE_URL", "postgresql://u:hunter2@h/d", 1);
     ::setenv("CDC_SOURCE_URL", "postgresql://u:hunter2@h/d", 1);
+    ::setenv("CDC_SEARCH_URL", "http://h:9200", 1);
   }
   ~files() override { fs::remove_all(folder); }
 

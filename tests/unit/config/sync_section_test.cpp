@@ -138,6 +138,33 @@ TEST(sync_section, refuses_two_sections_for_one_table) {
             "cdc.toml:8:1: sync.b.table: sync.a takes this table already");
 }
 
+TEST(sync_section, names_the_index_of_a_document_target) {
+  const auto sync = [](const std::string& lines) {
+    return std::string{source_lines} +
+           "[target]\nurl = \"http://h\"\n[sync.orders]\ntable = \"p.T\"\n" + lines;
+  };
+  EXPECT_EQ(accepted(sync("")).syncs[0].into, "orders");
+  EXPECT_EQ(accepted(sync("index = \"o-1\"\n")).syncs[0].into, "o-1");
+  const auto out = accepted(sync("mapping_file = \"m.json\"\npipeline = \"p\"\n")).syncs[0];
+  EXPECT_EQ(out.mapping_file, "m.json");
+  EXPECT_EQ(out.pipeline, "p");
+  EXPECT_EQ(
+      refused(sync("index = \"a\"\ninto = \"b\"\n")),
+      "cdc.toml:7:9: sync.orders.index: into and index exclude each other: they are one thing");
+  for (const auto* name : {"Orders", "1a", "_a", "a.b", "ä"})
+    EXPECT_NE(
+        refused(sync("index = \"" + std::string{name} + "\"\n")).find("an index has a name of"),
+        std::string::npos)
+        << name;
+}
+
+TEST(sync_section, refuses_what_only_document_targets_have) {
+  EXPECT_EQ(mistakes_of("table = \"p.t\"\nindex = \"x\"\n"),
+            "sync.a.index: is for document targets; name a table with into");
+  EXPECT_EQ(mistakes_of("table = \"p.t\"\npipeline = \"x\"\n"),
+            "sync.a.pipeline: is for document targets; it does nothing for this one");
+}
+
 TEST(sync_section, refuses_two_sections_into_one_target_table) {
   const auto text = "[sync.a]\ntable = \"p.t\"\n[sync.b]\ntable = \"q.u\"\ninto = \"T\"\n";
   EXPECT_EQ(refused(syncs(text)),
