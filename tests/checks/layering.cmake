@@ -11,7 +11,7 @@ set(homes
   "^<spdlog/" "^actors/log\\.cpp$"
   "sqlite3" "^sinks/sqlite/"
   "^<boost/" "^actors/http/|^sinks/http/"
-  "^<openssl/" "^sinks/(http|search)/"
+  "^<openssl/" "^sinks/(http|search)/|^sources/postgres/"
   "^<simdjson" "^sinks/search/"
   "^<CLI/" "^cli/")
 
