@@ -67,7 +67,7 @@ class Database:
             admin.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                       f"WHERE datname = '{self.name}' AND pid <> pg_backend_pid()")
             for (slot,) in admin.rows("SELECT slot_name FROM pg_replication_slots "
-                                      f"WHERE database = '{self.name}'"):
+                                      f"WHERE NOT temporary AND database = '{self.name}'"):
                 admin.run(f"SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots "
                           f"WHERE slot_name = '{slot}' AND active_pid IS NOT NULL")
                 for _ in range(50):
