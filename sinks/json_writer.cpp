@@ -101,6 +101,20 @@ void json_writer::number(std::uint64_t value) {
   size_ += static_cast<std::size_t>(std::to_chars(begin, begin + 20, value).ptr - begin);
 }
 
+void json_writer::number(std::string_view text) {
+  if (is_json_number(text))
+    raw(text);
+  else
+    string(text);
+}
+
+void json_writer::boolean(std::string_view text) {
+  if (text == "t" || text == "f")
+    raw(text == "t" ? "true" : "false");
+  else
+    number(text);
+}
+
 void json_writer::grow(std::size_t more) {
   const auto wanted = std::max({size_ + more, capacity_ * 2, std::size_t{4096}});
   std::unique_ptr<char[]> bytes(new char[wanted]); // not made zero
@@ -108,6 +122,12 @@ void json_writer::grow(std::size_t more) {
     std::memcpy(bytes.get(), bytes_.get(), size_);
   bytes_ = std::move(bytes);
   capacity_ = wanted;
+}
+
+std::string as_json(std::string_view text) {
+  json_writer out;
+  out.string(text);
+  return std::string(out.text());
 }
 
 bool is_json_number(std::string_view text) noexcept {

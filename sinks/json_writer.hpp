@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace cdc::sinks {
@@ -35,6 +36,11 @@ public:
   /// Appends text between quotes, escaped as RFC 8259 asks. Bytes that are not UTF-8 become U+FFFD.
   void string(std::string_view text);
   void number(std::uint64_t value);
+  /// Exactly these digits where they are a number to JSON, and a string otherwise: NaN and the
+  /// infinities are none.
+  void number(std::string_view text);
+  /// `t` and `f` as true and false; anything else as a number.
+  void boolean(std::string_view text);
 
 private:
   /// Room for `more` bytes behind what is there; does not count them.
@@ -49,6 +55,9 @@ private:
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
+
+/// `text` as a JSON string.
+[[nodiscard]] std::string as_json(std::string_view text);
 
 /// True when `text` is a number by JSON's grammar, so that it may be written as it is.
 [[nodiscard]] bool is_json_number(std::string_view text) noexcept;

@@ -8,9 +8,9 @@ namespace cdc::sinks::ndjson {
 
 namespace {
 
-std::string as_json(std::string_view text, kind what = kind::text) {
+std::string constant_of(const target_column& column) {
   json_writer out;
-  write_value(what, text, out);
+  write_value(column.what, column.constant, out);
   return std::string(out.text());
 }
 
@@ -33,14 +33,6 @@ char letter_of(const change& it) noexcept {
       return 'u';
   }
   return 'u';
-}
-
-/// A number stays the digits it came as; what JSON has no number for is a string.
-void write_number(std::string_view text, json_writer& out) {
-  if (is_json_number(text))
-    out.raw(text);
-  else
-    out.string(text);
 }
 
 std::string as_time(std::int64_t microseconds) {
@@ -70,7 +62,7 @@ line_writer::line_writer(target_table_ptr table)
                           shape.columns[*it.source].is_identity_key || it.is_key;
     } else {
       made.is_constant = true;
-      made.constant = as_json(it.constant, it.what);
+      made.constant = constant_of(it);
     }
     columns_.push_back(std::move(made));
   }
@@ -164,13 +156,11 @@ void line_writer::write_after(const block& from, std::uint32_t image, json_write
 void write_value(kind what, std::string_view text, json_writer& out) {
   switch (what) {
     case kind::boolean:
-      if (text == "t" || text == "f")
-        return out.raw(text == "t" ? "true" : "false");
-      return write_number(text, out);
+      return out.boolean(text);
     case kind::integer:
     case kind::floating:
     case kind::decimal:
-      return write_number(text, out);
+      return out.number(text);
     // A document is a string, so that JSON's null is not SQL's, and its bytes stay as they are.
     case kind::json:
     case kind::text:

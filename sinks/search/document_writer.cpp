@@ -16,12 +16,6 @@ constexpr std::string_view empty_id = "__empty__";
 constexpr std::string_view null_id = "__null__";
 constexpr std::size_t row_id_digits = 32;
 
-std::string as_json(std::string_view text) {
-  json_writer out;
-  out.string(text);
-  return std::string(out.text());
-}
-
 std::string constant_json(const target_column& it) {
   json_writer out;
   value_writer().write({it.what}, it.constant, out);

@@ -7,6 +7,7 @@
 #include <simdjson.h>
 
 #include "messages/json.hpp"
+#include "sinks/hex.hpp"
 
 namespace cdc::sinks::search {
 
@@ -37,9 +38,8 @@ std::optional<std::string> decoded(std::string_view hex) {
   if (hex.size() % 2 != 0)
     return std::nullopt;
   for (std::size_t i = 0; i < hex.size(); i += 2) {
-    unsigned byte = 0;
-    const auto [end, code] = std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
-    if (code != std::errc{} || end != hex.data() + i + 2)
+    const int byte = byte_of_hex(hex.data() + i);
+    if (byte < 0)
       return std::nullopt;
     out += static_cast<char>(byte);
   }

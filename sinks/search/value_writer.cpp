@@ -5,31 +5,14 @@
 
 #include <simdjson.h>
 
+#include "sinks/hex.hpp"
+
 namespace cdc::sinks::search {
 
 namespace {
 
 constexpr std::string_view alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-constexpr auto hex_values = [] {
-  std::array<std::int8_t, 256> out{};
-  out.fill(-1);
-  for (int i = 0; i < 10; ++i)
-    out[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
-  for (int i = 0; i < 6; ++i) {
-    out[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
-    out[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(10 + i);
-  }
-  return out;
-}();
-
-/// The byte that two hex digits stand for; more than 255 when they are none.
-unsigned byte_of(const char* digits) noexcept {
-  const auto high = hex_values[static_cast<unsigned char>(digits[0])];
-  const auto low = hex_values[static_cast<unsigned char>(digits[1])];
-  return high < 0 || low < 0 ? 256U : static_cast<unsigned>(high * 16 + low);
-}
 
 /// Turns `\x…` into base64, piece by piece; false when it is not that.
 template <class Append>
@@ -42,10 +25,10 @@ bool to_base64(std::string_view text, Append append) {
     const auto bytes = std::min<std::size_t>(text.size() / 2, 3);
     unsigned group = 0;
     for (std::size_t i = 0; i < 3; ++i) {
-      const auto byte = i < bytes ? byte_of(text.data() + 2 * i) : 0U;
-      if (byte > 255)
+      const int byte = i < bytes ? byte_of_hex(text.data() + 2 * i) : 0;
+      if (byte < 0)
         return false;
-      group = group << 8U | byte;
+      group = group << 8U | static_cast<unsigned>(byte);
     }
     for (std::size_t i = 0; i < 4; ++i)
       out[i] = i > bytes ? '=' : alphabet[group >> (18 - 6 * i) & 63U];
@@ -111,13 +94,10 @@ value_writer& value_writer::operator=(value_writer&&) noexcept = default;
 void value_writer::write(const value_shape& how, std::string_view text, json_writer& out) {
   switch (how.what) {
     case kind::boolean:
-      if (text == "t" || text == "f")
-        return out.raw(text == "t" ? "true" : "false");
-      return is_json_number(text) ? out.raw(text) : out.string(text);
+      return out.boolean(text);
     case kind::integer:
     case kind::floating:
-      // NaN and the infinities are no numbers to JSON.
-      return is_json_number(text) ? out.raw(text) : out.string(text);
+      return out.number(text);
     case kind::json:
       return write_json(text, out);
     case kind::bytes: {

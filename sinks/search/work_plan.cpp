@@ -17,12 +17,6 @@ bool is_written_at(std::uint64_t stored, std::uint64_t version) noexcept {
   return (version >> 1U & last_piece) == last_piece ? stored > version : stored >= version;
 }
 
-std::string as_json(std::string_view text) {
-  json_writer out;
-  out.string(text);
-  return std::string(out.text());
-}
-
 } // namespace
 
 std::uint16_t places::of(const target_table& table) {

@@ -1,26 +1,13 @@
 #include "sinks/sqlite/binding.hpp"
 
-#include <array>
 #include <charconv>
 #include <system_error>
+
+#include "sinks/hex.hpp"
 
 namespace cdc::sinks::sqlite {
 
 namespace {
-
-constexpr std::int8_t no_digit = -1;
-
-constexpr auto hex_values = [] {
-  std::array<std::int8_t, 256> out{};
-  out.fill(no_digit);
-  for (int i = 0; i < 10; ++i)
-    out[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
-  for (int i = 0; i < 6; ++i) {
-    out[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
-    out[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(10 + i);
-  }
-  return out;
-}();
 
 int bind_text(sqlite3_stmt* to, int at, std::string_view text) noexcept {
   return sqlite3_bind_text64(to, at, text.empty() ? "" : text.data(), text.size(), SQLITE_STATIC,
@@ -124,14 +111,13 @@ int bind_value(sqlite3_stmt* to, int at, binding how, std::string_view text,
 bool decode_hex(std::string_view text, char* out) noexcept {
   if (!text.starts_with("\\x") || text.size() % 2 != 0)
     return false;
-  int wrong = 0;
+  int all = 0;
   for (std::size_t i = 2; i < text.size(); i += 2) {
-    const int high = hex_values[static_cast<unsigned char>(text[i])];
-    const int low = hex_values[static_cast<unsigned char>(text[i + 1])];
-    wrong |= high | low;
-    *out++ = static_cast<char>(high * 16 + low);
+    const int byte = byte_of_hex(text.data() + i);
+    all |= byte;
+    *out++ = static_cast<char>(byte);
   }
-  return wrong >= 0;
+  return all >= 0;
 }
 
 } // namespace cdc::sinks::sqlite
