@@ -11,6 +11,9 @@ namespace cdc::sinks::search {
 namespace {
 
 constexpr std::string_view lines = "application/x-ndjson";
+// Only of what failed does the answer say more than a status.
+constexpr auto bulk_path =
+    "/_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
 // What a pipeline's own retries are for, a restart with them; a target that only has much to do
 // gets some minutes here.
 constexpr unsigned tries_max = 12;
@@ -44,7 +47,7 @@ void batch_run::divide() {
       shapes.clear();
       continue;
     }
-    const auto [known, is_new] = shapes.emplace(work_->tables[it.table]->name, it.table);
+    const auto [known, is_new] = shapes.try_emplace(work_->tables[it.table]->name, it.table);
     const auto is_reshaped = !is_new && known->second != it.table;
     if (is_reshaped) {
       shapes.clear();
@@ -161,7 +164,7 @@ void batch_run::send_bulk() {
   const auto sent = slice_end(bytes);
   http::request ask;
   ask.method = "POST";
-  ask.target = "/_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
+  ask.target = bulk_path;
   if (with_.require_alias)
     ask.target += "&require_alias=true";
   ask.content_type = lines;
@@ -385,8 +388,7 @@ void batch_run::remove_page(std::shared_ptr<const std::string> body, std::size_t
     wait_.reset();
     next_page();
   };
-  insist("POST", "/_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason",
-         body, then);
+  insist("POST", bulk_path, body, then);
 }
 
 void batch_run::next_page() {

@@ -115,8 +115,7 @@ result<bool> search_sink::take_over(const stream_identity& stream) {
     state_ = std::move(*state);
     if (state_.is_foreign)
       adopt(state_, with, notices_);
-    path = fmt::format("{}?if_seq_no={}&if_primary_term={}", state_path_, document->at.seq_no,
-                       document->at.primary_term);
+    path = state_path_at(document->at);
   }
   state_.life = life;
   state_.kept.stream = stream;
@@ -238,11 +237,7 @@ void search_sink::restore(const std::string& index) {
 /// Writes the checkpoint while nothing else does.
 result<void> search_sink::store_state() {
   state_.written_at = now();
-  const auto said =
-      exchange(*over_).ask("PUT",
-                           fmt::format("{}?if_seq_no={}&if_primary_term={}", state_path_,
-                                       stored_at_.seq_no, stored_at_.primary_term),
-                           to_json(state_));
+  const auto said = exchange(*over_).ask("PUT", state_path_at(stored_at_), to_json(state_));
   if (!said)
     return tl::unexpected(said.error());
   if (said->status == 409)
@@ -254,6 +249,11 @@ result<void> search_sink::store_state() {
     return tl::unexpected(at.error());
   stored_at_ = *at;
   return {};
+}
+
+/// Where the checkpoint is written if it is still the one that was stored there.
+std::string search_sink::state_path_at(const stored_at& at) const {
+  return fmt::format("{}?if_seq_no={}&if_primary_term={}", state_path_, at.seq_no, at.primary_term);
 }
 
 error search_sink::fenced() const {
@@ -476,11 +476,7 @@ void search_sink::write_state() {
   is_busy_ = true;
   state_.written_at = now();
   const auto body = std::make_shared<const std::string>(to_json(state_));
-  over_->send({.method = "PUT",
-               .target = fmt::format("{}?if_seq_no={}&if_primary_term={}", state_path_,
-                                     stored_at_.seq_no, stored_at_.primary_term),
-               .body = *body,
-               .owner = body},
+  over_->send({.method = "PUT", .target = state_path_at(stored_at_), .body = *body, .owner = body},
               [this](result<http::response> said) { on_state_written(std::move(said)); });
 }
 

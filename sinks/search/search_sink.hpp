@@ -73,6 +73,7 @@ private:
   void write_state();
   [[nodiscard]] std::optional<std::string> index_to_restore(const batch& work) const;
   void restore(const std::string& index);
+  [[nodiscard]] std::string state_path_at(const stored_at& at) const;
   [[nodiscard]] error fenced() const;
   void on_state_written(result<http::response> said);
   void look_at_state();
