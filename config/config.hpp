@@ -77,6 +77,8 @@ struct target_config {
   place at;
 };
 
+/// As it is written in the file.
+[[nodiscard]] std::string_view to_string(target_config::flavor what) noexcept;
 /// Whether rows become documents of an index.
 [[nodiscard]] bool is_document_target(const target_config& target) noexcept;
 /// The file or the first server, for messages; empty: neither.

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 6> later_flavors{"meilisearch", "postgres
                                                         "mysql",       "mariadb",  "sqlserver"};
 
 std::string quoted(flavor what) {
-  return fmt::format("\"{}\"", flavors[static_cast<std::size_t>(what)]);
+  return fmt::format("\"{}\"", to_string(what));
 }
 
 // An option that the chosen flavor does not look at would be a promise that nobody keeps.
@@ -120,6 +120,10 @@ void check_servers(section& in, const target_config& out) {
 }
 
 } // namespace
+
+std::string_view to_string(target_config::flavor what) noexcept {
+  return flavors[static_cast<std::size_t>(what)];
+}
 
 bool is_document_target(const target_config& target) noexcept {
   return target.what == flavor::opensearch || target.what == flavor::elasticsearch;

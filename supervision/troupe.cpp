@@ -17,22 +17,6 @@ namespace {
 
 using actors::actor_kind;
 
-std::string flavor_of(const config::target_config& target) {
-  switch (target.what) {
-    case config::target_config::flavor::sqlite:
-      return "sqlite";
-    case config::target_config::flavor::ndjson:
-      return "ndjson";
-    case config::target_config::flavor::null:
-      return "null";
-    case config::target_config::flavor::opensearch:
-      return "opensearch";
-    case config::target_config::flavor::elasticsearch:
-      return "elasticsearch";
-  }
-  return "";
-}
-
 /// Spawns the actors of one life, from the target to the source.
 class casting {
 public:
@@ -69,7 +53,8 @@ private:
   }
 
   std::shared_ptr<actors::sink_stats> counts(std::uint16_t branch) {
-    return context_.counts->sink(setup_.branches[branch].name, flavor_of(target(branch)));
+    return context_.counts->sink(setup_.branches[branch].name,
+                                 std::string{to_string(target(branch).what)});
   }
 
   actors::reader_actor reader(const std::string& role, bool is_of_load) {

@@ -12,6 +12,7 @@
 #include "engine/engine.hpp"
 #include "messages/json.hpp"
 #include "messages/load.hpp"
+#include "messages/record_names.hpp"
 #include "sources/postgres/catch_up_plan.hpp"
 #include "sources/postgres/connection.hpp"
 #include "sources/postgres/lsn.hpp"
@@ -23,9 +24,6 @@ namespace {
 
 namespace postgres = sources::postgres;
 using pressure = sources::log_pressure;
-
-constexpr std::array<std::string_view, 5> flavors{"sqlite", "ndjson", "null", "opensearch",
-                                                  "elasticsearch"};
 
 std::string_view word_of(pressure::state status) noexcept {
   switch (status) {
@@ -55,16 +53,15 @@ std::string bytes(std::uint64_t count) {
 // -- looking --------------------------------------------------------------------------------------
 
 void count_loads(const sink_state& state, target_status& into) {
-  const auto prefix = engine::progress_record("");
   for (const auto& [name, value] : state.records) {
-    if (!name.starts_with(prefix))
+    if (!name.starts_with(progress_prefix))
       continue;
     const auto progress = parse_progress(value);
     if (progress && progress->is_left)
       continue;
     ++into.tables_begun;
     if (progress && progress->finished())
-      into.loaded.insert(name.substr(prefix.size()));
+      into.loaded.insert(name.substr(progress_prefix.size()));
   }
   into.listed = state.refetch.size();
 }
@@ -73,7 +70,7 @@ target_status look_at_target(const config::target_config& target, const std::str
                              const std::optional<postgres::log_standing>& log) {
   target_status out;
   out.name = target.name;
-  out.flavor = flavors[static_cast<std::size_t>(target.what)];
+  out.flavor = config::to_string(target.what);
   out.path = config::location_of(target);
   out.keeps_checkpoint = sinks::keeps_checkpoint(target);
   const auto kept = sinks::read_standing(target, stream_identity{"postgres", {}, slot, {}, {}});
