@@ -54,10 +54,6 @@ void gate::covers(std::span<const std::string> targets) {
     covered_.append("\n").append(each);
 }
 
-std::optional<std::string> gate::mark() const {
-  return keeps_ ? std::optional{covered_} : std::nullopt;
-}
-
 result<void> gate::restore(const sink_state& state) {
   if (const auto* found = find_mark(state))
     marked_ = *found;
@@ -146,9 +142,9 @@ std::vector<std::uint32_t> gate::required_now() const {
 }
 
 void gate::take_records(std::vector<record>& out) {
-  if (auto wanted = mark(); marked_ != wanted) {
-    marked_ = wanted;
-    out.push_back({std::string{kept_name}, std::move(wanted)});
+  if (!is_marked()) {
+    marked_ = keeps_ ? std::optional{covered_} : std::nullopt;
+    out.push_back({std::string{kept_name}, marked_});
   }
   if (!rule_.gate_restored_is_stored_again) {
     for (const auto number : std::exchange(restored_, {}))

@@ -62,7 +62,7 @@ public:
 
   [[nodiscard]] bool keeps() const noexcept { return keeps_; }
   [[nodiscard]] bool wants_proof() const noexcept { return !unproved_.empty(); }
-  [[nodiscard]] bool has_records() const noexcept { return marked_ != mark() || !stale_.empty(); }
+  [[nodiscard]] bool has_records() const noexcept { return !is_marked() || !stale_.empty(); }
 
 private:
   struct passed_transaction {
@@ -72,7 +72,10 @@ private:
     std::uint64_t record = 0; ///< Where it is stored; 0: nowhere yet.
   };
 
-  [[nodiscard]] std::optional<std::string> mark() const;
+  /// The target's mark is what it has to be.
+  [[nodiscard]] bool is_marked() const noexcept {
+    return keeps_ ? marked_ == covered_ : !marked_.has_value();
+  }
   template <class Predicate>
   void drop_if(Predicate&& leaves);
   void release_record(std::uint64_t number);
