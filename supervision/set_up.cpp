@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <future>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "engine/mapping.hpp"
+#include "messages/record_names.hpp"
 
 namespace cdc::supervision {
 
@@ -65,14 +68,12 @@ result<std::vector<target_table_ptr>> replaced(const std::vector<target_table_pt
 result<std::vector<record>> left_behind(const std::vector<target_table_ptr>& tables,
                                         const sink_state& state) {
   std::vector<record> out;
-  const auto prefix = engine::progress_record("");
+  std::set<std::string_view> taken;
+  for (const auto& table : tables)
+    taken.insert(table->name);
   for (const auto& [name, value] : state.records) {
-    if (!name.starts_with(prefix))
-      continue;
-    const auto is_taken = std::ranges::any_of(tables, [&, &name = name](const auto& table) {
-      return engine::progress_record(table->name) == name;
-    });
-    if (is_taken)
+    if (!name.starts_with(progress_prefix) ||
+        taken.contains(std::string_view{name}.substr(progress_prefix.size())))
       continue;
     auto progress = parse_progress(value);
     if (!progress)
