@@ -13,6 +13,13 @@
 
 namespace cdc::sources::postgres {
 
+namespace {
+
+// libpq keeps room for at least this much when it reads.
+constexpr std::size_t full_read = 8192;
+
+} // namespace
+
 void clear_answer::operator()(pg_result* from) const noexcept {
   PQclear(from);
 }
@@ -132,9 +139,14 @@ result<void> polled_connection::read() {
   return {};
 }
 
-bool polled_connection::has_decrypted() const noexcept {
+// Without TLS, a read that brought less than libpq had room for has emptied the socket. Of TLS it
+// brings one record, often of one row: only one that brought nothing tells, and not while TLS
+// itself still holds bytes of the socket, of which no poll would tell.
+bool polled_connection::emptied_by(std::size_t got) const noexcept {
+  if (!is_encrypted())
+    return got < full_read;
   auto* tls = static_cast<SSL*>(PQsslStruct(from_.get(), "OpenSSL"));
-  return tls && SSL_pending(tls) > 0;
+  return got == 0 && (!tls || SSL_pending(tls) == 0);
 }
 
 bool polled_connection::is_encrypted() const noexcept {

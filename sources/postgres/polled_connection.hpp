@@ -47,8 +47,8 @@ public:
   [[nodiscard]] result<void> check() const;
   /// Takes what the socket has, at most a buffer full, or a record of TLS.
   [[nodiscard]] result<void> read();
-  /// Bytes of the socket that TLS has taken already: no poll would tell of them.
-  [[nodiscard]] bool has_decrypted() const noexcept;
+  /// Whether the socket is empty after a read() that brought messages of `got` bytes.
+  [[nodiscard]] bool emptied_by(std::size_t got) const noexcept;
   [[nodiscard]] bool is_encrypted() const noexcept;
 
   /// The next whole CopyData that was taken. It lives until the next call.

@@ -2,14 +2,6 @@
 
 namespace cdc::sources::postgres {
 
-namespace {
-
-// libpq keeps room for at least this much when it reads: less has emptied the socket. Of TLS a read
-// brings one record.
-constexpr std::size_t full_read = 8192;
-
-} // namespace
-
 void pulled_rows::begin(clock::time_point now) noexcept {
   format_.begin();
   rows_ = bytes_ = 0;
@@ -24,8 +16,7 @@ result<pulled_rows::got> pulled_rows::take(polled_connection& from, stream_core&
     if (auto read = from.read(); !read)
       return tl::unexpected(read.error());
     out = take_buffered(from, into, now);
-    const auto got_bytes = bytes_ - before;
-    if (!from.has_decrypted() && (from.is_encrypted() ? got_bytes == 0 : got_bytes < full_read))
+    if (from.emptied_by(bytes_ - before))
       break;
   }
   return out;

@@ -43,7 +43,7 @@ public:
   [[nodiscard]] std::size_t input() const noexcept { return on_.input(); }
   [[nodiscard]] result<void> check() const { return on_.check(); }
   [[nodiscard]] result<void> read() { return on_.read(); }
-  [[nodiscard]] bool has_decrypted() const noexcept { return on_.has_decrypted(); }
+  [[nodiscard]] bool emptied_by(std::size_t got) const noexcept { return on_.emptied_by(got); }
   [[nodiscard]] bool is_encrypted() const noexcept { return on_.is_encrypted(); }
   /// The next whole message that was taken; none: read() on. It lives until the next call.
   [[nodiscard]] result<std::optional<std::span<const std::byte>>> next_message();

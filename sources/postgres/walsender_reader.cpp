@@ -14,8 +14,6 @@ constexpr std::chrono::microseconds block_age_max{800};
 // A stream without a message for this long is asked for single bytes too: a message of hundreds of
 // megabytes is not silence.
 constexpr std::chrono::milliseconds silence_min{100};
-// libpq keeps room for at least this much when it reads.
-constexpr std::size_t full_read = 8192;
 // A call for less costs more than it brings while more is coming anyway.
 constexpr std::size_t worth_a_read = 4096;
 
@@ -106,15 +104,10 @@ result<walsender_reader::drain_end> walsender_reader::drain(clock::time_point no
     if (auto got = connection_.read(); !got)
       return tl::unexpected(got.error());
     end = take_messages(now);
-    if (connection_.has_decrypted())
-      continue;
-    const auto got = drained_ - before;
-    // Of TLS a read brings one record, often of one row: only one that brings nothing tells that
-    // the socket is empty. Without it, one that brought less than libpq had room for tells; and of
-    // a flow, the first bytes behind a full one are better left to grow.
-    if (connection_.is_encrypted()
-            ? got == 0
-            : got < full_read || (flow_.busy() && connection_.input() < worth_a_read))
+    if (connection_.emptied_by(drained_ - before))
+      break;
+    // Of a flow, the first bytes behind a full read are better left to grow.
+    if (!connection_.is_encrypted() && flow_.busy() && connection_.input() < worth_a_read)
       break;
   }
   flow_.drained(drained_, now);
