@@ -49,20 +49,10 @@ text_lines event_lines(const std::vector<block_ptr>& blocks) {
 }
 
 /// The same log twice: from a walsender, and from copies of the slot.
-struct postgres_catch_up : testing::Test {
-  void SetUp() override {
-    CDC_NEEDS_POSTGRES();
-    db.emplace();
+struct postgres_catch_up : test::published_log {
+  postgres_catch_up() : published_log("pub") {
     use_options.threshold = 1;
     use_options.rows_first = 10;
-  }
-
-  void prepare(const std::string& tables) {
-    db->sql(tables);
-    db->sql("CREATE PUBLICATION pub FOR ALL TABLES WITH (publish_via_partition_root = true)");
-    resume = parse_lsn(db->value("SELECT lsn FROM pg_create_logical_replication_slot('" +
-                                 db->name() + "', 'pgoutput')"))
-                 .value();
   }
 
   stream_request request() {
@@ -79,10 +69,6 @@ struct postgres_catch_up : testing::Test {
   stream_reader streaming() { return {*db, make_log_stream(request(), {}), {"pub"}}; }
   stream_reader pulling(stream_options options = {}) {
     return {*db, make_log_stream(request(), {}, nullptr, options, use()), {"pub"}};
-  }
-
-  position mark() {
-    return parse_lsn(db->value("SELECT pg_logical_emit_message(false, 'until', '')")).value();
   }
 
   /// Reads up to `until`; `modes` gets the ways it was read in.
@@ -126,29 +112,13 @@ struct postgres_catch_up : testing::Test {
       ASSERT_EQ(pulled[i], streamed[i]) << "event " << i;
   }
 
-  bool await(const std::string& question) {
-    for (int i = 0; i < 1000; ++i) {
-      if (db->value(question) == "t")
-        return true;
-      std::this_thread::sleep_for(10ms);
-    }
-    return false;
-  }
   bool copy_is_gone() {
     return await("SELECT count(*) = 0 FROM pg_replication_slots WHERE slot_name = '" +
                  copy_name(db->name()) + "'");
   }
-  position confirmed() {
-    return parse_lsn(db->value("SELECT confirmed_flush_lsn FROM pg_replication_slots"
-                               " WHERE slot_name = '" +
-                               db->name() + "'"))
-        .value();
-  }
 
-  std::optional<postgres_database> db;
   catch_up_options use_options;
   std::shared_ptr<catch_up_record> record = std::make_shared<catch_up_record>();
-  position resume;
   std::string modes;
   std::string last_mode;
 };

@@ -28,22 +28,8 @@ std::string external(const std::string& column) {
   return "ALTER TABLE t ALTER " + column + " SET STORAGE EXTERNAL";
 }
 
-/// A database with a publication of all its tables and a slot that begins with the test's tables.
-struct postgres_stream : testing::Test {
-  void SetUp() override {
-    CDC_NEEDS_POSTGRES();
-    db.emplace();
-  }
-
-  /// Creates tables, then publication and slot: the stream begins behind them.
-  void prepare(const std::string& tables) {
-    db->sql(tables);
-    db->sql("CREATE PUBLICATION \"Its Pub\" FOR ALL TABLES"
-            " WITH (publish_via_partition_root = true)");
-    resume = parse_lsn(db->value("SELECT lsn FROM pg_create_logical_replication_slot('" +
-                                 db->name() + "', 'pgoutput')"))
-                 .value();
-  }
+struct postgres_stream : test::published_log {
+  postgres_stream() : published_log("Its Pub") {}
 
   stream_request request(const std::string& more = "") {
     auto source = db->source();
@@ -68,18 +54,9 @@ struct postgres_stream : testing::Test {
   }
   stream_reader reader() { return reader(request()); }
 
-  position log_end() { return parse_lsn(db->value("SELECT pg_current_wal_lsn()")).value(); }
-  position confirmed() {
-    return parse_lsn(db->value("SELECT confirmed_flush_lsn FROM pg_replication_slots"
-                               " WHERE slot_name = '" +
-                               db->name() + "'"))
-        .value();
-  }
-
   /// Everything that was committed until now, row by row.
   text_lines changes(stream_reader& from) {
-    const auto until = parse_lsn(db->value("SELECT pg_logical_emit_message(false, 'until', '')"));
-    EXPECT_TRUE(from.run_until(*until)) << (from.failed ? from.failed->detail : "too slow");
+    EXPECT_TRUE(from.run_until(mark())) << (from.failed ? from.failed->detail : "too slow");
     return from.taken();
   }
 
@@ -95,18 +72,6 @@ struct postgres_stream : testing::Test {
     EXPECT_TRUE(from.failed) << "nothing failed";
     return from.failed.value_or(error{});
   }
-
-  bool await(const std::string& question) {
-    for (int i = 0; i < 1000; ++i) {
-      if (db->value(question) == "t")
-        return true;
-      std::this_thread::sleep_for(10ms);
-    }
-    return false;
-  }
-
-  std::optional<postgres_database> db;
-  position resume;
 };
 
 // -- rows -----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import psycopg2
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from support import compare, search  # noqa: E402
-from support.fault_proxy import FaultProxy  # noqa: E402
+from support.fault_proxy import FaultProxy, through  # noqa: E402
 from support.pipeline import Pipeline, section  # noqa: E402
 from support.server import Server, Session  # noqa: E402
 
@@ -256,7 +256,7 @@ def main():
         session.run(SCHEMA)
         session.run(SEED_ROWS.format(n=asked.rows, small=min(300, asked.rows)))
     proxy = FaultProxy(server.port)
-    url = database.url.replace(f":{server.port}/", f":{proxy.port}/")
+    url = through(database, proxy)
     target = (Sqlite if asked.sink == "sqlite" else Searching)(folder, asked.sink)
     sections = [section(t.split(".")[1], table=t) for t in target.tables]
     run = Pipeline(folder, database, sections, url=url, target=target.toml,

@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from support.fault_proxy import FaultProxy  # noqa: E402
 from support.pipeline import Pipeline  # noqa: E402
 from support.server import Server, Unobtainable  # noqa: E402
 
@@ -53,6 +54,20 @@ def database(server):
     made = server.new_database()
     yield made
     made.drop()
+
+
+@pytest.fixture
+def table(database):
+    """public.t with a thousand rows."""
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)",
+                 "INSERT INTO public.t SELECT i, 'v' FROM generate_series(1, 1000) i")
+
+
+@pytest.fixture
+def proxy(database):
+    made = FaultProxy(database.server.port)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -5,30 +5,13 @@ import time
 
 import pytest
 
-from support.fault_proxy import FaultProxy
+from support.fault_proxy import through
 from support.pipeline import eventually, section
 
 T = section("t", table="public.t")
 # Behind by anything at all is far behind, so that a backlog need not be large.
 ALWAYS = "catch_up_bytes = 1\nreconnect_max = 1000"
 NEVER = "catch_up_bytes = 0\nreconnect_max = 1000"
-
-
-@pytest.fixture
-def table(database):
-    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)",
-                 "INSERT INTO public.t SELECT i, 'v' FROM generate_series(1, 1000) i")
-
-
-@pytest.fixture
-def proxy(database):
-    made = FaultProxy(database.server.port)
-    yield made
-    made.close()
-
-
-def through(database, proxy):
-    return database.url.replace(f":{database.server.port}/", f":{proxy.port}/")
 
 
 def backlog(run, transactions=40, rows=2500):

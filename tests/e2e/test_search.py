@@ -75,12 +75,6 @@ def until_equal(run, node, *tables, within=60):
             pause = min(pause * 2, 5)
 
 
-@pytest.fixture
-def table(database):
-    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)",
-                 "INSERT INTO public.t SELECT i, 'v' FROM generate_series(1, 1000) i")
-
-
 def test_the_load_and_the_stream(database, node, searching, table):
     run = searching(T).start()
     until_equal(run, node, "public.t")

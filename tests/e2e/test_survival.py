@@ -6,27 +6,10 @@ import time
 
 import pytest
 
-from support.fault_proxy import FaultProxy
+from support.fault_proxy import through
 from support.pipeline import eventually, section
 
 T = section("t", table="public.t")
-
-
-@pytest.fixture
-def table(database):
-    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)",
-                 "INSERT INTO public.t SELECT i, 'v' FROM generate_series(1, 1000) i")
-
-
-@pytest.fixture
-def proxy(database):
-    made = FaultProxy(database.server.port)
-    yield made
-    made.close()
-
-
-def through(database, proxy):
-    return database.url.replace(f":{database.server.port}/", f":{proxy.port}/")
 
 
 def test_a_killed_walsender_is_reconnected_by_the_same_process(database, pipeline, table):

@@ -15,6 +15,7 @@
 
 #include "sources/postgres/catalogue.hpp"
 #include "sources/postgres/log_stream.hpp"
+#include "sources/postgres/lsn.hpp"
 #include "tests/support/block_text.hpp"
 #include "tests/support/postgres_database.hpp"
 
@@ -128,6 +129,54 @@ private:
   sources::postgres::connection catalogue_on_;
   sources::postgres::catalogue catalogue_;
   std::unique_ptr<sources::log_stream> stream_;
+};
+
+/// A database of a test's own with a publication of all its tables, and a slot that begins behind
+/// the tables it is prepared with.
+class published_log : public testing::Test {
+protected:
+  explicit published_log(std::string publication) : publication_(std::move(publication)) {}
+
+  void SetUp() override {
+    CDC_NEEDS_POSTGRES();
+    db.emplace();
+  }
+
+  /// Creates tables, then publication and slot: the stream begins behind them.
+  void prepare(const std::string& tables) {
+    db->sql(tables);
+    db->sql("CREATE PUBLICATION \"" + publication_ +
+            "\" FOR ALL TABLES WITH (publish_via_partition_root = true)");
+    resume = at_answer("SELECT lsn FROM pg_create_logical_replication_slot('" + db->name() +
+                       "', 'pgoutput')");
+  }
+
+  /// A place behind everything that was committed until now.
+  position mark() { return at_answer("SELECT pg_logical_emit_message(false, 'until', '')"); }
+  position log_end() { return at_answer("SELECT pg_current_wal_lsn()"); }
+  position confirmed() {
+    return at_answer("SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = '" +
+                     db->name() + "'");
+  }
+
+  bool await(const std::string& question) {
+    for (int i = 0; i < 1000; ++i) {
+      if (db->value(question) == "t")
+        return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    return false;
+  }
+
+  std::optional<postgres_database> db;
+  position resume;
+
+private:
+  position at_answer(const std::string& question) {
+    return sources::postgres::parse_lsn(db->value(question)).value();
+  }
+
+  std::string publication_;
 };
 
 } // namespace cdc::test

@@ -100,3 +100,8 @@ class FaultProxy:
     def close(self):
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
+
+
+def through(database, proxy):
+    """The database's URL, by way of the proxy."""
+    return database.url.replace(f":{database.server.port}/", f":{proxy.port}/")

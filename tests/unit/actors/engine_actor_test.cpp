@@ -93,6 +93,18 @@ protected:
         .take();
   }
 
+  /// Asks it to finish; `finished` becomes true once it has.
+  void finish(bool& finished) {
+    spawn(
+        [&](caf::event_based_actor* asks, int) {
+          asks->request(engine, caf::infinite, finish_atom_v).then([&](done_atom) {
+            finished = true;
+          });
+        },
+        0);
+    run();
+  }
+
   /// The sink writes the oldest batch it holds.
   void write() {
     caf::anon_send(caf::actor_cast<caf::actor>(sink_), written{});
@@ -201,14 +213,7 @@ TEST_F(engine_actor_test, asks_for_a_durable_batch_when_it_is_told_to) {
 TEST_F(engine_actor_test, finishes_with_a_durable_batch_and_takes_nothing_more) {
   ship(inserted(20));
   bool finished = false;
-  spawn(
-      [&](caf::event_based_actor* asks, int) {
-        asks->request(engine, caf::infinite, finish_atom_v).then([&](done_atom) {
-          finished = true;
-        });
-      },
-      0);
-  run();
+  finish(finished);
   EXPECT_FALSE(finished);
   ship(inserted(30));
   write();
@@ -227,14 +232,7 @@ TEST_F(engine_actor_test, finishes_inside_a_large_transaction_without_its_end) {
     large.insert({std::to_string(i), "a", "b", "c"});
   ship(large.take());
   bool finished = false;
-  spawn(
-      [&](caf::event_based_actor* asks, int) {
-        asks->request(engine, caf::infinite, finish_atom_v).then([&](done_atom) {
-          finished = true;
-        });
-      },
-      0);
-  run();
+  finish(finished);
   while (!sink.waiting.empty())
     write();
   EXPECT_TRUE(finished);
