@@ -67,13 +67,15 @@ class Database:
             admin.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                       f"WHERE datname = '{self.name}' AND pid <> pg_backend_pid()")
             for (slot,) in admin.rows("SELECT slot_name FROM pg_replication_slots "
-                                      f"WHERE NOT temporary AND database = '{self.name}'"):
+                                      f"WHERE database = '{self.name}'"):
                 admin.run(f"SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots "
                           f"WHERE slot_name = '{slot}' AND active_pid IS NOT NULL")
                 for _ in range(50):
                     try:
                         admin.run(f"SELECT pg_drop_replication_slot('{slot}')")
                         break
+                    except psycopg2.errors.UndefinedObject:
+                        break  # a temporary one that went with its session
                     except psycopg2.errors.ObjectInUse:
                         admin.run("SELECT pg_sleep(0.1)")
             admin.run(f'DROP DATABASE "{self.name}" WITH (FORCE)')
