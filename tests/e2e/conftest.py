@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from support.fault_proxy import FaultProxy  # noqa: E402
+from support.mysql import MysqlServer  # noqa: E402
 from support.pipeline import Pipeline  # noqa: E402
 from support.server import Server, Unobtainable  # noqa: E402
 
@@ -42,6 +43,33 @@ def servers(ground):
     yield start
     for server in running.values():
         server.stop("immediate")
+
+
+@pytest.fixture(scope="session")
+def mysql_servers(ground):
+    """mysql_servers("mariadb-10.11", *settings) starts a server once per session and settings."""
+    running = {}
+
+    def start(which="mariadb-10.11", *settings):
+        key = (which, settings)
+        if key not in running:
+            try:
+                running[key] = MysqlServer(which, f"{ground}/{which}-{len(running)}", *settings)
+            except Unobtainable as why:
+                pytest.skip(f"{which}: {why}")
+        return running[key]
+
+    yield start
+    for server in running.values():
+        server.stop("kill")
+
+
+@pytest.fixture(params=["mariadb-10.11", "mysql-9.7"])
+def mysql_database(request, mysql_servers):
+    """A database of its own on MariaDB, and once more on MySQL."""
+    made = mysql_servers(request.param).new_database()
+    yield made
+    made.drop()
 
 
 @pytest.fixture
