@@ -54,8 +54,8 @@ enum class character_set : std::uint8_t {
 /// By CHARACTER_SET_NAME: `latin1`, `utf8mb4`; `utf8` is utf8mb3. None: a name we do not know.
 [[nodiscard]] std::optional<character_set> find_character_set(std::string_view name) noexcept;
 
-/// By the number of a collation (information_schema.COLLATIONS.ID), of MySQL up to 9.7 and MariaDB up
-/// to 11.8. None: a number we do not know.
+/// By the number of a collation (information_schema.COLLATIONS.ID), of MySQL up to 9.7 and MariaDB
+/// up to 11.8. None: a number we do not know.
 [[nodiscard]] std::optional<character_set> character_set_of(std::uint32_t collation) noexcept;
 
 /// As the servers spell it.

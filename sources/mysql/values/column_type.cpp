@@ -77,27 +77,48 @@ struct named_type {
 };
 
 constexpr named_type named_types[]{
-    {"tinyint", ft::tiny},       {"smallint", ft::small},
-    {"mediumint", ft::medium},   {"int", ft::integer},
-    {"bigint", ft::big},         {"decimal", ft::decimal},
-    {"float", ft::float4},       {"double", ft::float8},
-    {"bit", ft::bit},            {"year", ft::year},
-    {"date", ft::date},          {"time", ft::time},
-    {"datetime", ft::datetime},  {"timestamp", ft::timestamp},
-    {"char", ft::string},        {"varchar", ft::varchar},
-    {"binary", ft::string},      {"varbinary", ft::varchar},
-    {"tinytext", ft::blob},      {"text", ft::blob},
-    {"mediumtext", ft::blob},    {"longtext", ft::blob},
-    {"tinyblob", ft::blob},      {"blob", ft::blob},
-    {"mediumblob", ft::blob},    {"longblob", ft::blob},
-    {"enum", ft::enumeration},   {"set", ft::set},
-    {"json", ft::json},          {"geometry", ft::geometry},
-    {"point", ft::geometry},     {"linestring", ft::geometry},
-    {"polygon", ft::geometry},   {"multipoint", ft::geometry},
-    {"multilinestring", ft::geometry}, {"multipolygon", ft::geometry},
-    {"geometrycollection", ft::geometry}, {"geomcollection", ft::geometry},
-    {"vector", ft::vector},      {"uuid", ft::string},
-    {"inet4", ft::string},       {"inet6", ft::string},
+    {"tinyint", ft::tiny},
+    {"smallint", ft::small},
+    {"mediumint", ft::medium},
+    {"int", ft::integer},
+    {"bigint", ft::big},
+    {"decimal", ft::decimal},
+    {"float", ft::float4},
+    {"double", ft::float8},
+    {"bit", ft::bit},
+    {"year", ft::year},
+    {"date", ft::date},
+    {"time", ft::time},
+    {"datetime", ft::datetime},
+    {"timestamp", ft::timestamp},
+    {"char", ft::string},
+    {"varchar", ft::varchar},
+    {"binary", ft::string},
+    {"varbinary", ft::varchar},
+    {"tinytext", ft::blob},
+    {"text", ft::blob},
+    {"mediumtext", ft::blob},
+    {"longtext", ft::blob},
+    {"tinyblob", ft::blob},
+    {"blob", ft::blob},
+    {"mediumblob", ft::blob},
+    {"longblob", ft::blob},
+    {"enum", ft::enumeration},
+    {"set", ft::set},
+    {"json", ft::json},
+    {"geometry", ft::geometry},
+    {"point", ft::geometry},
+    {"linestring", ft::geometry},
+    {"polygon", ft::geometry},
+    {"multipoint", ft::geometry},
+    {"multilinestring", ft::geometry},
+    {"multipolygon", ft::geometry},
+    {"geometrycollection", ft::geometry},
+    {"geomcollection", ft::geometry},
+    {"vector", ft::vector},
+    {"uuid", ft::string},
+    {"inet4", ft::string},
+    {"inet6", ft::string},
 };
 
 std::uint8_t blob_prefix(std::string_view name) noexcept {
@@ -289,8 +310,8 @@ result<column_type> type_from_catalogue(const catalogue_type& row) {
 }
 
 bool complete(column_type& logged, const column_type& known) {
-  if (!can_be_one(logged, known) || (logged.has_sign && has_sign_bit(logged.field) &&
-                                     logged.is_unsigned != known.is_unsigned) ||
+  if (!can_be_one(logged, known) ||
+      (logged.has_sign && has_sign_bit(logged.field) && logged.is_unsigned != known.is_unsigned) ||
       (logged.has_charset && has_characters(logged.field) && logged.charset != known.charset) ||
       (logged.has_labels && logged.labels != known.labels))
     return false;

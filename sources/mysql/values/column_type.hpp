@@ -15,8 +15,8 @@
 namespace cdc::sources::mysql {
 
 /// The layout of a value in a row image: MySQL's enum_field_types (mysql/field_types.h), MariaDB's
-/// two compressed ones (mysql_com.h) among them. A column that the log calls `string` and that is an
-/// ENUM or a SET has that one here.
+/// two compressed ones (mysql_com.h) among them. A column that the log calls `string` and that is
+/// an ENUM or a SET has that one here.
 enum class field_type : std::uint8_t {
   old_decimal = 0, ///< Before MySQL 5.0; never in a row event.
   tiny = 1,
@@ -71,7 +71,8 @@ struct column_type {
   std::uint8_t precision = 0; ///< decimal: digits in all, at most 65.
   std::uint8_t scale = 0;     ///< decimal: digits behind the point, at most 30.
   std::uint8_t fraction = 0;  ///< Times: digits of a second, 0 to 6.
-  std::uint32_t length = 0;   ///< Characters types: bytes at most. bit: bits. enumeration, set: bytes.
+  std::uint32_t length =
+      0; ///< Characters types: bytes at most. bit: bits. enumeration, set: bytes.
 
   bool is_unsigned = false;
   disguise shown_as = disguise::none;
@@ -103,8 +104,8 @@ struct catalogue_type {
 [[nodiscard]] result<column_type> type_from_catalogue(const catalogue_type& row);
 
 /// Fills what a TABLE_MAP left open in `logged` (sign, character set, labels, disguise, name) from
-/// what the catalogue says of the same column. False, and `logged` as it was, when the two cannot be
-/// one column: another family, length, precision or number of digits.
+/// what the catalogue says of the same column. False, and `logged` as it was, when the two cannot
+/// be one column: another family, length, precision or number of digits.
 [[nodiscard]] bool complete(column_type& logged, const column_type& known);
 
 /// True when values can be rendered: nothing that matters to its layout is open.
