@@ -36,14 +36,18 @@ struct place {
 
 /// [source]
 struct source_config {
+  enum class flavor : std::uint8_t { postgres, mysql };
+
+  flavor what = flavor::postgres;
   std::string name;     ///< Label in metrics, logs and the API; default: the file's stem.
-  secret url;           ///< From url_env or url. Says sslmode itself, if only `prefer`.
+  secret url;           ///< From url_env or url. PostgreSQL: says sslmode itself, if only `prefer`.
   std::string url_from; ///< `$VARIABLE` or `source.url`: how messages name it.
   std::optional<secret> admin_url; ///< For creating the publication and the slot only. As `url`.
   std::optional<ssl_mode> sslmode; ///< The key's: wins over what either URL says.
   ssl_mode sslmode_in_force =
-      ssl_mode::prefer;                     ///< Of `url`: the key's, else the URL's, else prefer.
-  std::string sslrootcert, sslcert, sslkey; ///< The keys': win over what either URL says.
+      ssl_mode::prefer; ///< Of `url`: the key's, else the URL's, else prefer.
+  /// The keys': win over what either URL says. MySQL: those of the URL where there is no key.
+  std::string sslrootcert, sslcert, sslkey;
   std::uint32_t reconnect_max = 10;
   std::chrono::milliseconds reconnect_backoff{1000};
   std::uint32_t load_workers = 1;
@@ -53,8 +57,14 @@ struct source_config {
   std::uint64_t catch_up_bytes = std::uint64_t{64} << 20;
   std::string slot_name = "pg2osync";
   std::string publication = "pg2osync_pub";
+  std::uint32_t server_id = 424'242; ///< MySQL: as which replica the log is read.
+  std::string server_public_key; ///< MySQL: file of the server's RSA key, for a login without TLS.
+  bool allow_table_lock = false; ///< MySQL: a table without a key may be locked for a moment.
   place at;
 };
+
+/// `mysql`: as it is written in the file.
+[[nodiscard]] std::string_view to_string(source_config::flavor what) noexcept;
 
 /// [target], or one [[sink]].
 struct target_config {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "config/percent.hpp"
+
 namespace cdc::config {
 
 namespace {
@@ -15,31 +17,6 @@ std::optional<std::string_view> without_scheme(std::string_view text) {
     if (text.starts_with(scheme))
       return text.substr(scheme.size());
   return std::nullopt;
-}
-
-int hex_digit(char letter) noexcept {
-  if (letter >= '0' && letter <= '9')
-    return letter - '0';
-  if (letter >= 'a' && letter <= 'f')
-    return letter - 'a' + 10;
-  if (letter >= 'A' && letter <= 'F')
-    return letter - 'A' + 10;
-  return -1;
-}
-
-// A broken escape stays as it is: libpq refuses it by its own words.
-std::string decode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-        hex_digit(text[i + 2]) >= 0) {
-      out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
 }
 
 // libpq takes all up to the first @ for the user and password unless a / comes before it, so a ? in
@@ -55,7 +32,8 @@ void read_url_parameters(std::string_view query, connection_text& out) {
     query.remove_prefix(std::min(query.size(), pair.size() + 1));
     const auto equals = pair.find('=');
     if (equals != std::string_view::npos)
-      out.parameters[decode(pair.substr(0, equals))] = decode(pair.substr(equals + 1));
+      out.parameters[percent_decoded(pair.substr(0, equals))] =
+          percent_decoded(pair.substr(equals + 1));
   }
 }
 
@@ -65,7 +43,7 @@ connection_text look_into_url(std::string_view rest) {
   const auto query = rest.find('?');
   if (query != std::string_view::npos)
     read_url_parameters(rest.substr(query + 1), out);
-  out.server = decode(rest.substr(0, rest.find_first_of("/?")));
+  out.server = percent_decoded(rest.substr(0, rest.find_first_of("/?")));
   return out;
 }
 

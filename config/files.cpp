@@ -11,6 +11,7 @@
 
 #include "config/config.hpp"
 #include "config/connection_text.hpp"
+#include "config/mysql_url.hpp"
 
 namespace cdc::config {
 
@@ -71,16 +72,28 @@ std::string canonical_path(const std::string& path) {
   return broken ? path : out.string();
 }
 
+/// Two pipelines that read one server need a slot, or a replica's number, each.
+void claim_stream(const source_config& source, unique_values& streams) {
+  if (source.what == source_config::flavor::mysql) {
+    const auto parts = parse_mysql_url(source.url.reveal());
+    const auto server = parts ? fmt::format("{}:{}", parts->host, parts->port) : std::string{};
+    streams.claim(fmt::format("{}\n{}", server, source.server_id), source.at, "source.server_id",
+                  "is the same number on the same server as in");
+    return;
+  }
+  const auto parts = look_into(source.url.reveal());
+  streams.claim((parts ? parts->server : "") + "\n" + source.slot_name, source.at,
+                "source.slot_name", "is the same slot on the same server as in");
+}
+
 void check_apart(const std::vector<pipeline_config>& pipelines,
                  std::vector<std::string>& mistakes) {
   unique_values names{mistakes};
-  unique_values slots{mistakes};
+  unique_values streams{mistakes};
   unique_values paths{mistakes};
   for (const auto& one : pipelines) {
     names.claim(one.source.name, one.source.at, "source.name", "is also the name in");
-    const auto parts = look_into(one.source.url.reveal());
-    slots.claim((parts ? parts->server : "") + "\n" + one.source.slot_name, one.source.at,
-                "source.slot_name", "is the same slot on the same server as in");
+    claim_stream(one.source, streams);
     for (const auto& target : one.targets)
       if (!target.path.empty())
         paths.claim(target.path == "-" ? target.path : canonical_path(target.path), target.at,
