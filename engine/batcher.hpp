@@ -112,7 +112,7 @@ public:
   [[nodiscard]] const block& current() const noexcept { return *current_; }
   [[nodiscard]] bool inside() const noexcept { return inside_; } ///< Of a transaction.
   [[nodiscard]] bool split() const noexcept { return split_; }   ///< A piece of it has left.
-  [[nodiscard]] std::uint32_t xid() const noexcept { return transaction_.xid; }
+  [[nodiscard]] transaction_id id() const noexcept { return transaction_.id; }
   [[nodiscard]] std::uint64_t last_number() const noexcept { return number_; }
   [[nodiscard]] std::uint64_t last_version() const noexcept { return version_; }
   /// v(copy) of the load rule.

@@ -82,7 +82,7 @@ struct start_point {
   /// needs_start_view(). First start: U of load-rule §1a (committed in the slot's export, not
   /// visible). Later: the list of a snapshot taken after a transaction of its own had ended (the
   /// plain form; table_reader::look()).
-  std::vector<std::uint32_t> unproved;
+  std::vector<transaction_id> unproved;
 };
 
 /// True when start_point::unproved must be filled in: rows are still to be read, and the target's

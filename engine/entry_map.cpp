@@ -18,13 +18,13 @@ std::uint32_t hash_of(std::string_view key) noexcept {
 
 } // namespace
 
-void entry::become(entry_state now, std::uint32_t xid, std::uint64_t change_number) noexcept {
+void entry::become(entry_state now, transaction_id id, std::uint64_t change_number) noexcept {
   state = now;
   is_born = false;
   is_missing = false;
   is_kept = false;
-  last = xid;
-  first = xid;
+  last = id;
+  first = id;
   number = change_number;
   asked = change_number;
 }

@@ -27,14 +27,14 @@ struct entry {
   bool is_born = false;     ///< It began with a move to this key, by transaction `first`.
   bool is_missing = false;  ///< The target said so.
   bool is_kept = false;     ///< Its last change lists the key at the target if there is no row.
-  std::uint32_t last = 0;   ///< xid of the last transaction that touched it.
-  std::uint32_t first = 0;  ///< Partial: xid of the one it began with.
+  transaction_id last = 0;  ///< id of the last transaction that touched it.
+  transaction_id first = 0; ///< Partial: id of the one it began with.
   std::uint64_t number = 0; ///< Of its last change.
   std::uint64_t asked = 0;  ///< Partial: answers to earlier changes do not concern it.
   std::uint64_t version = 0;
   supplied_cells cells; ///< Partial: all that was supplied since `first`.
 
-  void become(entry_state now, std::uint32_t xid, std::uint64_t change_number) noexcept;
+  void become(entry_state now, transaction_id id, std::uint64_t change_number) noexcept;
 };
 
 /// The entries of one table by encoded key. Compact: keys are in one arena, and an entry that is no

@@ -26,7 +26,7 @@ bool read_number(std::string_view text, T& out) {
 }
 
 /// `701,702,705`
-bool read_numbers(std::string_view text, std::vector<std::uint32_t>& out) {
+bool read_numbers(std::string_view text, std::vector<transaction_id>& out) {
   while (!text.empty()) {
     const auto comma = text.find(',');
     if (!read_number(text.substr(0, comma), out.emplace_back()))
@@ -57,44 +57,44 @@ void gate::covers(std::span<const std::string> targets) {
 result<void> gate::restore(const sink_state& state) {
   if (const auto* found = find_mark(state))
     marked_ = *found;
-  std::vector<std::uint32_t> xids;
+  std::vector<transaction_id> ids;
   for (const auto& [name, value] : state.records) {
     if (!name.starts_with(record_prefix))
       continue;
     std::uint64_t number = 0;
-    xids.clear();
+    ids.clear();
     if (!read_number(std::string_view{name}.substr(record_prefix.size()), number) ||
-        !read_numbers(value, xids))
+        !read_numbers(value, ids))
       return fail(errc::target_misconfigured, "the target's record {} is not understood", name);
     last_record_ = std::max(last_record_, number);
     if (!keeps_) {
       stale_.push_back(number);
     } else {
-      records_[number] = xids.size();
+      records_[number] = ids.size();
       restored_.push_back(number);
     }
-    for (const auto xid : xids) {
-      required_.push_back(xid);
+    for (const auto id : ids) {
+      required_.push_back(id);
       if (keeps_)
-        unproved_.push_back({xid, true, true, number});
+        unproved_.push_back({id, true, true, number});
     }
   }
   return {};
 }
 
-void gate::require(std::span<const std::uint32_t> xids) {
+void gate::require(std::span<const transaction_id> ids) {
   if (!rule_.gate_at_first_start)
     return;
-  for (const auto xid : xids) {
-    required_.push_back(xid);
+  for (const auto id : ids) {
+    required_.push_back(id);
     if (keeps_)
-      unproved_.push_back({xid, true, true, 0});
+      unproved_.push_back({id, true, true, 0});
   }
 }
 
-void gate::pass(std::uint32_t xid) {
-  if (keeps_ && !has_proof(xid))
-    unproved_.push_back({xid, false, false, 0});
+void gate::pass(transaction_id id) {
+  if (keeps_ && !has_proof(id))
+    unproved_.push_back({id, false, false, 0});
 }
 
 void gate::passed() {
@@ -104,25 +104,22 @@ void gate::passed() {
   unproved_.back().is_due = rule_.gate_stored_with_checkpoint;
 }
 
-bool gate::has_proof(std::uint32_t xid) const noexcept {
-  return latest_ && latest_->is_sure_of(xid);
+bool gate::has_proof(transaction_id id) const noexcept {
+  return latest_ && latest_->is_sure_of(id);
 }
 
 // Snapshots of one server are ordered: a later one sees all that an earlier one saw.
 void gate::prove(const snapshot& seen) {
-  const auto is_younger =
-      !latest_ || seen.xmax > latest_->xmax ||
-      (seen.xmax == latest_->xmax && seen.in_progress.size() <= latest_->in_progress.size());
-  if (is_younger)
+  if (!latest_ || seen.has_seen_no_less_than(*latest_))
     latest_ = seen;
-  drop_if([&](const passed_transaction& each) { return seen.is_sure_of(each.xid); });
+  drop_if([&](const passed_transaction& each) { return seen.is_sure_of(each.id); });
   if (!rule_.gate_only_grows)
-    std::erase_if(required_, [&](std::uint32_t xid) { return seen.is_sure_of(xid); });
+    std::erase_if(required_, [&](transaction_id id) { return seen.is_sure_of(id); });
 }
 
 bool gate::admits(const snapshot& seen) const noexcept {
   return !rule_.gate ||
-         std::ranges::all_of(required_, [&](std::uint32_t xid) { return seen.is_sure_of(xid); });
+         std::ranges::all_of(required_, [&](transaction_id id) { return seen.is_sure_of(id); });
 }
 
 void gate::begin_anew() {
@@ -130,14 +127,14 @@ void gate::begin_anew() {
     return;
   for (const auto& each : unproved_) {
     if (each.is_whole || rule_.gate_counts_open_transaction)
-      required_.push_back(each.xid);
+      required_.push_back(each.id);
   }
 }
 
-std::vector<std::uint32_t> gate::required_now() const {
+std::vector<transaction_id> gate::required_now() const {
   auto out = required_;
   for (const auto& each : unproved_)
-    out.push_back(each.xid);
+    out.push_back(each.id);
   return out;
 }
 
@@ -153,11 +150,11 @@ void gate::take_records(std::vector<record>& out) {
   for (const auto number : std::exchange(stale_, {}))
     out.push_back({name_of(number), std::nullopt});
   // Those without a record came last.
-  std::vector<std::uint32_t> added;
+  std::vector<transaction_id> added;
   for (auto each = unproved_.rbegin(); each != unproved_.rend() && each->record == 0; ++each) {
     if (each->is_due) {
       each->record = last_record_ + 1;
-      added.push_back(each->xid);
+      added.push_back(each->id);
     }
     each->is_due = each->is_whole;
   }

@@ -35,10 +35,10 @@ public:
   /// The stored U of earlier lives. Records that are not the gate's are passed over.
   [[nodiscard]] result<void> restore(const sink_state& state);
   /// Transactions that no record holds yet: of a first start, or of the plain form.
-  void require(std::span<const std::uint32_t> xids);
+  void require(std::span<const transaction_id> ids);
 
   /// A transaction begins to pass.
-  void pass(std::uint32_t xid);
+  void pass(transaction_id id);
   /// It has passed whole: the next checkpoint covers it.
   void passed();
 
@@ -46,12 +46,12 @@ public:
   void prove(const snapshot& seen);
   [[nodiscard]] bool admits(const snapshot& seen) const noexcept;
   /// Some snapshot handed over in this life is sure of it.
-  [[nodiscard]] bool has_proof(std::uint32_t xid) const noexcept;
+  [[nodiscard]] bool has_proof(transaction_id id) const noexcept;
 
   /// The map is begun anew: what is unproved now is required from here on.
   void begin_anew();
   /// What a table without a key requires of its snapshot, fixed now (§1b).
-  [[nodiscard]] std::vector<std::uint32_t> required_now() const;
+  [[nodiscard]] std::vector<transaction_id> required_now() const;
 
   /// What to store with the next checkpoint: additions, and removals of what was proved meanwhile.
   void take_records(std::vector<record>& out);
@@ -66,7 +66,7 @@ public:
 
 private:
   struct passed_transaction {
-    std::uint32_t xid = 0;
+    transaction_id id = 0;
     bool is_whole = false;
     bool is_due = false;      ///< To be stored; differs from is_whole only under the rule's switch.
     std::uint64_t record = 0; ///< Where it is stored; 0: nowhere yet.
@@ -85,7 +85,7 @@ private:
   std::string covered_;               ///< What the record that says U is kept holds …
   std::optional<std::string> marked_; ///< … and what it holds at the target.
   std::vector<passed_transaction> unproved_;
-  std::vector<std::uint32_t> required_;
+  std::vector<transaction_id> required_;
   std::optional<snapshot> latest_; ///< The youngest handed over: it has seen what all others have.
   std::map<std::uint64_t, std::size_t> records_; ///< Stored, with how many of it are unproved.
   std::vector<std::uint64_t> restored_;

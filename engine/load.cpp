@@ -273,15 +273,16 @@ void engine::state::pause_for_keyless() {
   auto& table = *wave_.keyless;
   is_paused_ = rule_.keyless_pause;
   table.keyless.at = keyless_load::stage::waiting;
-  table.keyless.required = rule_.keyless_gate ? gate_.required_now() : std::vector<std::uint32_t>{};
+  table.keyless.required =
+      rule_.keyless_gate ? gate_.required_now() : std::vector<transaction_id>{};
   news_.push_back({.kind = news::what::stream_paused, .table = table.number, .key = {}});
 }
 
 verdict engine::state::hand_over_keyless(tracked_table& table, const snapshot& seen,
                                          position log_end) {
   auto& keyless = table.keyless;
-  const auto has_seen_all = std::ranges::all_of(
-      keyless.required, [&](std::uint32_t xid) { return seen.is_sure_of(xid); });
+  const auto has_seen_all =
+      std::ranges::all_of(keyless.required, [&](transaction_id id) { return seen.is_sure_of(id); });
   if (keyless.at != keyless_load::stage::waiting || !has_seen_all)
     return verdict::not_yet;
   keyless.at = keyless_load::stage::reading;

@@ -106,18 +106,18 @@ bool load_ranges::is_closed(std::uint32_t range) const {
   return range == key_space::any ? marked_ > 0 : each_[range].is_marked;
 }
 
-bool load_ranges::let_go(std::uint32_t range, entry_state state, std::uint32_t last,
+bool load_ranges::let_go(std::uint32_t range, entry_state state, transaction_id last,
                          const gate& proofs) const {
   if (range == key_space::any)
     return let_go_of_any(state, last, proofs);
   return let_go_of_one(each_[range], state, last, proofs);
 }
 
-bool load_ranges::unopened_lets_go(std::uint32_t last, const gate& proofs) const {
+bool load_ranges::unopened_lets_go(transaction_id last, const gate& proofs) const {
   return !rule_.entry_waits_for_proof || proofs.has_proof(last);
 }
 
-bool load_ranges::let_go_of_one(const one& range, entry_state state, std::uint32_t last,
+bool load_ranges::let_go_of_one(const one& range, entry_state state, transaction_id last,
                                 const gate& proofs) const {
   // A partial entry must be there when the answers to the mark are in.
   const auto waits = state == entry_state::partial && rule_.entry_waits_for_answers;
@@ -137,7 +137,7 @@ bool load_ranges::let_go_of_one(const one& range, entry_state state, std::uint32
   return false;
 }
 
-bool load_ranges::let_go_of_any(entry_state state, std::uint32_t last, const gate& proofs) const {
+bool load_ranges::let_go_of_any(entry_state state, transaction_id last, const gate& proofs) const {
   if (each_.empty())
     return state != entry_state::partial && unopened_lets_go(last, proofs);
   if (state == entry_state::partial && rule_.entry_waits_for_answers && (left_ > 0 || ended_ > 0))

@@ -64,7 +64,7 @@ public:
   [[nodiscard]] bool is_closed(std::uint32_t range) const;
   [[nodiscard]] bool all_closed() const noexcept { return !each_.empty() && marked_ == size(); }
   /// What the ranges say to an entry's leaving.
-  [[nodiscard]] bool let_go(std::uint32_t range, entry_state state, std::uint32_t last,
+  [[nodiscard]] bool let_go(std::uint32_t range, entry_state state, transaction_id last,
                             const gate& proofs) const;
 
 private:
@@ -76,10 +76,11 @@ private:
   };
 
   void move(std::uint32_t range, range_phase to);
-  [[nodiscard]] bool let_go_of_one(const one& range, entry_state state, std::uint32_t last,
+  [[nodiscard]] bool let_go_of_one(const one& range, entry_state state, transaction_id last,
                                    const gate& proofs) const;
-  [[nodiscard]] bool let_go_of_any(entry_state state, std::uint32_t last, const gate& proofs) const;
-  [[nodiscard]] bool unopened_lets_go(std::uint32_t last, const gate& proofs) const;
+  [[nodiscard]] bool let_go_of_any(entry_state state, transaction_id last,
+                                   const gate& proofs) const;
+  [[nodiscard]] bool unopened_lets_go(transaction_id last, const gate& proofs) const;
 
   rule_switches rule_;
   load_plan plan_;

@@ -49,7 +49,7 @@ void load_rule::truncate(route& to) {
     return;
   table.list.leave_all(out_.last_number());
   table.entries.clear();
-  table.all_gone = {.is_on = true, .last = out_.xid(), .number = out_.last_number()};
+  table.all_gone = {.is_on = true, .last = out_.id(), .number = out_.last_number()};
 }
 
 void load_rule::partial(route& to, row_images row) {
@@ -58,7 +58,7 @@ void load_rule::partial(route& to, row_images row) {
   push(action::partial, to, only_after(row), keeps_if_missing(table, key_));
   auto* known = table.entries.find(key_);
   if (known != nullptr && known->state == entry_state::whole) {
-    known->last = out_.xid();
+    known->last = out_.id();
     known->number = out_.last_number();
     known->is_kept = keeps_if_missing(table, key_);
     return;
@@ -218,7 +218,7 @@ void load_rule::settle(tracked_table& table, std::string_view key, entry_state s
     table.is_quiet = false;
   }
   table.entries.set_cells(*known, {});
-  known->become(state, out_.xid(), out_.last_number());
+  known->become(state, out_.id(), out_.last_number());
 }
 
 bool load_rule::is_gone_with_all(const tracked_table& table, std::string_view key) const {
@@ -229,7 +229,7 @@ bool load_rule::is_gone_with_all(const tracked_table& table, std::string_view ke
 entry& load_rule::begin_partial(tracked_table& table, std::string_view key, bool is_born) {
   auto& out = table.entries.add(key);
   out.range = table.ranges.range_of(key);
-  out.become(entry_state::partial, out_.xid(), out_.last_number());
+  out.become(entry_state::partial, out_.id(), out_.last_number());
   out.is_born = is_born && rule_.moved_row_takes_nothing_older;
   table.entries.set_cells(out, {});
   table.is_quiet = false;
@@ -237,10 +237,10 @@ entry& load_rule::begin_partial(tracked_table& table, std::string_view key, bool
 }
 
 void load_rule::add_cells(tracked_table& table, entry& to, route& from, const row_images& row) {
-  const auto keeps_older = rule_.entry_accumulates_cells || to.last == out_.xid();
+  const auto keeps_older = rule_.entry_accumulates_cells || to.last == out_.id();
   const supplied_cells none;
   table.entries.set_cells(to, {keeps_older ? to.cells : none, from, rows_of(row), row.after});
-  to.last = out_.xid();
+  to.last = out_.id();
   to.number = out_.last_number();
   to.version = out_.last_version();
   to.is_kept = keeps_if_missing(table, table.entries.key_of(to));

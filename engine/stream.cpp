@@ -136,7 +136,7 @@ result<void> engine::state::change(const event& what, route& to) {
   }
   if (!is_touched_) {
     is_touched_ = true;
-    gate_.pass(out_.xid());
+    gate_.pass(out_.id());
   }
   out_.follow(what.what);
   if (to.table->is_quiet && !what.is_partial) [[likely]] {
@@ -218,7 +218,7 @@ result<void> engine::state::change_keyless(const event& what, route& to) {
                 "{} is append_only, but a row of it was {}: its section needs a key",
                 to_string(to.shape->table), what.what == operation::update ? "updated" : "deleted");
   const auto is_applied = rule_.keyless_by_membership
-                              ? to.table->keyless.takes(out_.xid())
+                              ? to.table->keyless.takes(out_.id())
                               : to.table->keyless.at == keyless_load::stage::loaded &&
                                     passed_ > to.table->keyless.until;
   if (!is_applied) {

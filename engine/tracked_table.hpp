@@ -17,7 +17,7 @@ namespace cdc::engine {
 struct table_wide_gone {
   bool is_on = false;
   bool only_closed = false; ///< The map was begun anew since: it holds for marked ranges only.
-  std::uint32_t last = 0;
+  transaction_id last = 0;
   std::uint64_t number = 0;
 };
 
@@ -30,14 +30,14 @@ struct keyless_load {
     loaded,   ///< Its changes pass, but for what `seen` has.
   };
   stage at = stage::unloaded;
-  std::vector<std::uint32_t>
+  std::vector<transaction_id>
       required;                 ///< What its snapshot must have seen, fixed when the stream stood.
   std::optional<snapshot> seen; ///< Kept until the checkpoint has reached `until`.
   position until;
 
   /// A change of this transaction is applied; otherwise the copied rows have it, or will.
-  [[nodiscard]] bool takes(std::uint32_t xid) const noexcept {
-    return at == stage::loaded && !(seen && seen->is_sure_of(xid));
+  [[nodiscard]] bool takes(transaction_id id) const noexcept {
+    return at == stage::loaded && !(seen && seen->is_sure_of(id));
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "messages/position.hpp"
 #include "messages/relation.hpp"
+#include "messages/transaction_id.hpp"
 
 namespace cdc {
 
@@ -59,9 +60,9 @@ struct event {
 /// What a source says of one transaction. All of it is known at its end, all but `end` at its
 /// begin.
 struct transaction {
-  position final{};             ///< Of the commit record: versions and E are made of it.
-  position end{};               ///< Behind the commit: resumed from, and reported to the source.
-  std::uint32_t xid = 0;        ///< Top-level, 32 bit.
+  position final{}; ///< Of the commit record: versions and E are made of it.
+  position end{};   ///< Behind the commit: resumed from, and reported to the source.
+  transaction_id id = 0;
   std::int64_t commit_time = 0; ///< Microseconds since 1970-01-01 UTC.
 
   bool operator==(const transaction&) const = default;

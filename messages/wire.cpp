@@ -14,14 +14,14 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "cells and numbers travel as they lie");
 static_assert(sizeof(cell) == 8 && std::is_trivially_copyable_v<cell>);
 
-constexpr std::uint16_t version = 1;
+constexpr std::uint16_t version = 2;
 constexpr std::uint32_t block_magic = 0x42434443;      // "CDCB"
 constexpr std::uint32_t checkpoint_magic = 0x50434443; // "CDCP"
 constexpr std::uint32_t credit_magic = 0x57434443;     // "CDCW"
 
 // A block is a header and five sections in this order; only relations vary in size.
 constexpr std::size_t header_size = 4 + 2 + 2 + 6 * 4;
-constexpr std::size_t transaction_size = 8 + 8 + 4 + 8;
+constexpr std::size_t transaction_size = 8 + 8 + 8 + 8;
 constexpr std::size_t event_size = 1 + 1 + 2 + 4;
 
 struct sizes {
@@ -238,7 +238,7 @@ transaction take_transaction(reader& from) {
   transaction out;
   out.final.token = from.take<std::uint64_t>();
   out.end.token = from.take<std::uint64_t>();
-  out.xid = from.take<std::uint32_t>();
+  out.id = from.take<transaction_id>();
   out.commit_time = from.take<std::int64_t>();
   return out;
 }
@@ -360,7 +360,7 @@ void encode(const block& from, std::vector<std::byte>& out) {
   for (const auto& each : from.transactions) {
     to.put(each.final.token);
     to.put(each.end.token);
-    to.put(each.xid);
+    to.put(each.id);
     to.put(each.commit_time);
   }
   for (const auto& each : from.events) {

@@ -25,7 +25,7 @@ struct ready_source {
   std::vector<table> tables;
   position start;   ///< Where the log begins that a target without a checkpoint needs.
   position log_end; ///< The log's end, now.
-  std::vector<std::uint32_t> unproved; ///< engine::start_point::unproved.
+  std::vector<transaction_id> unproved; ///< engine::start_point::unproved.
   std::vector<std::string> notes;
 };
 

@@ -181,7 +181,7 @@ void write_value(kind what, std::string_view text, json_writer& out) {
 
 std::string tail_of(const transaction& of) {
   return fmt::format(",\"position\":{},\"commit_time\":\"{}\",\"xid\":{}}}\n", of.final.token,
-                     as_time(of.commit_time), of.xid);
+                     as_time(of.commit_time), of.id);
 }
 
 std::string tail_of_copy() {

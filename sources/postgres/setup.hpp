@@ -58,7 +58,7 @@ struct prepared_source {
   /// Transactions the load's snapshots must be sure of where a target has none stored. With a slot
   /// created just now: exactly the hidden commits before its start. Otherwise the plain form: all
   /// that was running (or hidden) at this moment.
-  std::vector<std::uint32_t> unproved;
+  std::vector<transaction_id> unproved;
   int server_version = 0;
   std::vector<std::string> notes; ///< The warnings of the inspection.
 };

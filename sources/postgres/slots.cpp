@@ -226,8 +226,8 @@ result<void> drop_slot(connection& on, const std::string& name) {
 // it. One that begins while the creation waits for others, and hangs when they have ended, is
 // before the slot's start. Measured: 14.22 and 16.14 export a snapshot that sees it while no other
 // session does; 15.20 waits for it with the export. The export itself never leaves one out.
-std::vector<std::uint32_t> hidden_commits(const snapshot& exported, const snapshot& ordinary) {
-  std::vector<std::uint32_t> out;
+std::vector<transaction_id> hidden_commits(const snapshot& exported, const snapshot& ordinary) {
+  std::vector<transaction_id> out;
   const auto is_listed = [&](std::uint64_t xid) {
     return std::ranges::binary_search(exported.in_progress, xid);
   };

@@ -55,8 +55,8 @@ struct slot_wait {
 [[nodiscard]] std::string to_string(const slot_wait& wait);
 
 struct new_slot {
-  position start;                      ///< The stream begins behind it.
-  std::vector<std::uint32_t> unproved; ///< See hidden_commits().
+  position start;                       ///< The stream begins behind it.
+  std::vector<transaction_id> unproved; ///< See hidden_commits().
 };
 
 /// Creates a logical pgoutput slot and finds out which of the transactions before its start cannot
@@ -75,8 +75,8 @@ struct new_slot {
 /// are hidden from other sessions, `ordinary` being what those see: the stream will not bring them,
 /// and a snapshot may still miss them. One at or above `ordinary.xmax` counts as not seen: a commit
 /// that waits for a standby is not in the list until a later transaction has ended.
-[[nodiscard]] std::vector<std::uint32_t> hidden_commits(const snapshot& exported,
-                                                        const snapshot& ordinary);
+[[nodiscard]] std::vector<transaction_id> hidden_commits(const snapshot& exported,
+                                                         const snapshot& ordinary);
 
 /// What sessions see now, with every commit that is still hidden certainly in the list: a
 /// transaction with an xid of its own has begun and ended just before.

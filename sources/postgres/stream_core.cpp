@@ -164,7 +164,7 @@ result<void> stream_core::on_begin(bytes message) {
   if (pending_)
     advance(*pending_);
   open_ = transaction{
-      .final = begun->final, .end = {}, .xid = begun->xid, .commit_time = begun->commit_time};
+      .final = begun->final, .end = {}, .id = begun->xid, .commit_time = begun->commit_time};
   begin_sent_ = false;
   return {};
 }

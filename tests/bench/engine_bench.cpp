@@ -71,7 +71,7 @@ std::vector<block_ptr> make_log(const log_of& how) {
   for (int i = 0; i < blocks; ++i) {
     for (std::uint32_t row = 0; row < rows_a_block;) {
       const transaction now{
-          .final = {at += 100}, .end = {at + 1}, .xid = 700 + static_cast<std::uint32_t>(id)};
+          .final = {at += 100}, .end = {at + 1}, .id = 700 + static_cast<std::uint32_t>(id)};
       builder.begin(now);
       for (std::uint32_t k = 0; k < how.rows_a_transaction; ++k, ++row)
         add_row(builder, how.what, how.shape, id++ % how.keys, how.lacks);
@@ -160,7 +160,7 @@ void copy(std::string_view only, const char* name, const relation_ptr& shape, bo
       verdict::accepted)
     std::abort();
   if (is_touched) {
-    const transaction now{.final = {2000}, .end = {2001}, .xid = 900};
+    const transaction now{.final = {2000}, .end = {2001}, .id = 900};
     builder.begin(now);
     add_row(builder, operation::insert, shape, 5, false);
     builder.commit(now);

@@ -167,7 +167,8 @@ TEST(postgres_slot, forgets_no_commit_that_was_hidden_while_it_was_created) {
   ASSERT_TRUE(made) << made.error().detail;
   ASSERT_NE(xid, 0U);
   EXPECT_NE(is_hidden, waited_for);
-  EXPECT_EQ(made->unproved, is_hidden ? std::vector{xid} : std::vector<std::uint32_t>{});
+  EXPECT_EQ(made->unproved,
+            is_hidden ? std::vector<transaction_id>{xid} : std::vector<transaction_id>{});
   RecordProperty("export_waits_for_hidden_commits", waited_for ? "yes" : "no");
 }
 

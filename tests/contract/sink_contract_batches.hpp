@@ -145,14 +145,14 @@ public:
     position_ = at;
     open().reaches = checkpoint{{at}, {at - 1}};
     open().transactions.push_back(
-        {.final = {at - 1}, .end = {at}, .xid = 700, .commit_time = commit_time});
+        {.final = {at - 1}, .end = {at}, .id = 700, .commit_time = commit_time});
     return take();
   }
   /// The batch, whose transaction goes on in the next one.
   batch_ptr piece() {
     open().ends_transaction = false;
     open().transactions.push_back(
-        {.final = {position_ + 9}, .xid = 700, .commit_time = commit_time});
+        {.final = {position_ + 9}, .id = 700, .commit_time = commit_time});
     return take();
   }
   /// The batch as it is: copied rows, records, listed keys.

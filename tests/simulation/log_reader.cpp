@@ -51,7 +51,7 @@ log_reader::log_reader(const source& log, position from, block_pool& pool)
 transaction log_reader::describe(const source::entry& at) const {
   return {.final = at.final,
           .end = {},
-          .xid = static_cast<std::uint32_t>(log_.of(at).xid),
+          .id = static_cast<std::uint32_t>(log_.of(at).xid),
           .commit_time = static_cast<std::int64_t>(at.final.token)};
 }
 

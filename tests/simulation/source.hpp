@@ -102,7 +102,7 @@ public:
   [[nodiscard]] const relation_ptr& shape(std::size_t table) const { return shapes_[table]; }
   [[nodiscard]] bool is_quiet() const;
   /// Logged, not visible: what an export would hold as committed.
-  [[nodiscard]] std::vector<std::uint32_t> hidden() const;
+  [[nodiscard]] std::vector<transaction_id> hidden() const;
   /// `T1`, by the number of its start.
   [[nodiscard]] static std::string name(std::size_t transaction);
   /// `A: update k9 (a4 b- c-)`

@@ -51,8 +51,8 @@ bool source::is_quiet() const {
   });
 }
 
-std::vector<std::uint32_t> source::hidden() const {
-  std::vector<std::uint32_t> out;
+std::vector<transaction_id> source::hidden() const {
+  std::vector<transaction_id> out;
   for (const auto& each : transactions_) {
     if (each.now == phase::logged)
       out.push_back(static_cast<std::uint32_t>(each.xid));

@@ -40,10 +40,10 @@ inline std::string event_text(const block& in, const event& at) {
   const auto told = [&] { return in.transactions[at.first]; };
   switch (at.what) {
     case operation::begin:
-      return "begin " + number(told().final) + " xid " + std::to_string(told().xid);
+      return "begin " + number(told().final) + " xid " + std::to_string(told().id);
     case operation::commit:
       return "commit " + number(told().final) + " to " + number(told().end) + " xid " +
-             std::to_string(told().xid);
+             std::to_string(told().id);
     case operation::advance:
       return "advance " + number(told().end);
     case operation::truncate:

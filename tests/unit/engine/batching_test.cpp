@@ -37,7 +37,7 @@ TEST(batching, puts_small_transactions_into_one_batch) {
   ASSERT_TRUE(one);
   EXPECT_EQ(one->changes.size(), 6U);
   EXPECT_EQ(one->transactions.size(), 3U);
-  EXPECT_EQ(one->transactions[2].xid, 703U);
+  EXPECT_EQ(one->transactions[2].id, 703U);
   EXPECT_TRUE(one->ends_transaction);
   EXPECT_EQ(one->reaches, (checkpoint{{1031}, {1030}}));
   EXPECT_EQ(next(of), nullptr);
@@ -146,7 +146,7 @@ TEST(batching, lets_whole_transactions_leave_without_the_beginning_of_an_open_on
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->changes.size(), 3U);
   EXPECT_EQ(rest->transactions.size(), 1U);
-  EXPECT_EQ(rest->transactions[rest->changes[0].transaction].xid, 702U);
+  EXPECT_EQ(rest->transactions[rest->changes[0].transaction].id, 702U);
   complete(of, rest);
   EXPECT_EQ(of.at.tables["items"].rows.size(), 6U);
 }

@@ -84,7 +84,7 @@ public:
       : table_(std::move(table)), builder_(pool_, {100'000, 1u << 30}) {}
 
   script& begin(std::uint32_t xid, std::uint64_t final) {
-    open_ = {.final = {final}, .xid = xid};
+    open_ = {.final = {final}, .id = xid};
     builder_.begin(open_);
     return *this;
   }

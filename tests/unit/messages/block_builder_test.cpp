@@ -156,8 +156,8 @@ TEST_F(block_builder_test, names_each_relation_once_a_block) {
 }
 
 TEST_F(block_builder_test, says_what_is_known_of_a_transaction_at_its_begin_and_at_its_end) {
-  builder.begin({.final = {10}, .xid = 5});
-  builder.commit({.final = {10}, .end = {12}, .xid = 5});
+  builder.begin({.final = {10}, .id = 5});
+  builder.commit({.final = {10}, .end = {12}, .id = 5});
   builder.advance({20});
 
   const auto made = builder.take();

@@ -44,7 +44,7 @@ block_ptr sample() {
   block_builder builder{pool};
   const auto shape = users();
   const auto empty = nameless();
-  builder.begin({.final = {10}, .xid = 0xffff'fffe, .commit_time = -5});
+  builder.begin({.final = {10}, .id = 0xffff'fffe, .commit_time = -5});
   builder.row(operation::insert, shape);
   builder.value("7");
   builder.null();
@@ -58,7 +58,7 @@ block_ptr sample() {
   builder.truncate(shape);
   builder.row(operation::row, empty);
   builder.commit(
-      {.final = {10}, .end = {std::uint64_t{1} << 50}, .xid = 0xffff'fffe, .commit_time = -5});
+      {.final = {10}, .end = {std::uint64_t{1} << 50}, .id = 0xffff'fffe, .commit_time = -5});
   builder.advance({(std::uint64_t{1} << 50) + 1});
   return builder.take();
 }
