@@ -70,6 +70,11 @@ enum class replica_identity : char {
   index = 'i',
 };
 
+/// What a source knows of a table of its own beside the shape. Nobody else looks into it.
+struct relation_detail {
+  virtual ~relation_detail() = default;
+};
+
 /// The shape of a source table at one time. Immutable: a new shape is a new object with a higher
 /// generation, and blocks refer to the one that was in force when their rows were written.
 ///
@@ -82,6 +87,7 @@ struct relation {
   replica_identity identity = replica_identity::primary_key;
   std::vector<column> columns{};
   std::vector<std::uint16_t> key{}; ///< Indexes into columns, in key order. Empty: keyless.
+  std::shared_ptr<const relation_detail> detail{};
 
   [[nodiscard]] std::optional<std::size_t> find(std::string_view column_name) const noexcept;
 };

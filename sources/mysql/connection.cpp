@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cerrno>
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -50,8 +50,7 @@ std::optional<int> wait(int socket, int wanted, const stop_signal* stop,
       {{.fd = socket, .events = events, .revents = 0},
        {.fd = stop ? stop->descriptor() : -1, .events = POLLIN, .revents = 0}}};
   for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now()).count();
     const auto ready =
         ::poll(on.data(), on.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
     if (ready < 0 && errno == EINTR)
@@ -89,9 +88,8 @@ server_version parse_version(std::string_view text) {
 
 std::string_view rows::text(std::size_t row, std::string_view name) const noexcept {
   const auto found = std::ranges::find(names_, name);
-  return found == names_.end()
-             ? std::string_view{}
-             : text(row, static_cast<std::size_t>(found - names_.begin()));
+  return found == names_.end() ? std::string_view{}
+                               : text(row, static_cast<std::size_t>(found - names_.begin()));
 }
 
 bool rows::flag(std::size_t row, std::size_t column) const noexcept {
@@ -186,6 +184,8 @@ void connection::set_options(const endpoint& to) {
   const unsigned local_infile = 0;
   mysql_options(c, MYSQL_OPT_LOCAL_INFILE, &local_infile);
   mysql_options4(c, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", to.program.c_str());
+  if (const auto seconds = static_cast<unsigned>(to.read_timeout.count()); seconds > 0)
+    mysql_options(c, MYSQL_OPT_READ_TIMEOUT, &seconds);
   set_text(MYSQL_SERVER_PUBLIC_KEY, to.server_public_key);
   if (to.sslmode == config::ssl_mode::disable)
     return;
@@ -231,10 +231,11 @@ result<void> connection::check_encryption(const endpoint& to) const {
   if (to.sslmode == config::ssl_mode::disable || to.sslmode == config::ssl_mode::prefer ||
       is_encrypted())
     return {};
-  return fail(errc::source_misconfigured,
-              "cannot connect to {}: the server offers no TLS, which sslmode {} insists on; turn on "
-              "TLS at the server, or choose another sslmode",
-              description_, config::spelling(to.sslmode));
+  return fail(
+      errc::source_misconfigured,
+      "cannot connect to {}: the server offers no TLS, which sslmode {} insists on; turn on "
+      "TLS at the server, or choose another sslmode",
+      description_, config::spelling(to.sslmode));
 }
 
 void connection::guard_socket() const noexcept {
@@ -273,8 +274,7 @@ result<rows> connection::query(std::string_view sql, std::string_view doing) {
     if (!*more)
       return out;
     for (std::size_t i = 0; i < row.columns; ++i)
-      out.cells_.push_back(row.is_null(i) ? std::nullopt
-                                          : std::optional{std::string{row.text(i)}});
+      out.cells_.push_back(row.is_null(i) ? std::nullopt : std::optional{std::string{row.text(i)}});
   }
 }
 

@@ -21,7 +21,9 @@ namespace cdc::sources::mysql {
 /// What a query returned, in text form. Row and column numbers are not checked.
 class rows {
 public:
-  [[nodiscard]] std::size_t size() const noexcept { return columns_ ? cells_.size() / columns_ : 0; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return columns_ ? cells_.size() / columns_ : 0;
+  }
   [[nodiscard]] bool empty() const noexcept { return cells_.empty(); }
   [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
   [[nodiscard]] bool is_null(std::size_t row, std::size_t column) const noexcept {

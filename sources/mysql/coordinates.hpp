@@ -69,7 +69,7 @@ private:
 /// What is read back from the text of a checkpoint, pg2osync's too.
 struct described_place {
   log_place at;
-  std::string gtid;      ///< Empty: none.
+  std::string gtid; ///< Empty: none.
   std::uint64_t base = 0;
 };
 [[nodiscard]] result<described_place> parse_described_place(std::string_view text);

@@ -11,8 +11,7 @@ result<endpoint> endpoint::make(const config::source_config& source, std::string
   const auto url = config::parse_mysql_url(source.url.reveal());
   if (!url)
     return fail(errc::invalid_config, "{}: {}",
-                source.url_from.empty() ? "the source's URL" : source.url_from,
-                url.error().detail);
+                source.url_from.empty() ? "the source's URL" : source.url_from, url.error().detail);
   endpoint out;
   out.host = url->host;
   out.port = url->port;

@@ -21,6 +21,7 @@ struct endpoint {
   std::string sslrootcert, sslcert, sslkey; ///< Files; empty: none.
   std::string server_public_key;            ///< The same; for a login without TLS.
   std::chrono::seconds connect_timeout{10};
+  std::chrono::seconds read_timeout{0}; ///< How long the server may say nothing; 0: for ever.
   std::string program; ///< What the server's list of connections shows: `cdc-actors shop load`.
 
   /// What [source] says. `role` ends `program`.

@@ -139,12 +139,11 @@ error connect_error(st_mysql* from, std::string_view server) {
 error statement_error(st_mysql* from, std::string_view server, std::string_view doing) {
   const auto number = mysql_errno(from);
   // These quote what a row holds.
-  const auto quotes_values = number == 1062 || number == 1264 || number == 1292 ||
-                             number == 1366 || number == 1406 || number == 3140;
+  const auto quotes_values = number == 1062 || number == 1264 || number == 1292 || number == 1366 ||
+                             number == 1406 || number == 3140;
   return {errc_of(number),
           fmt::format("{}: cannot {}: {} (error {})", server, doing,
-                      quotes_values ? "a value was refused" : one_line(mysql_error(from)),
-                      number)};
+                      quotes_values ? "a value was refused" : one_line(mysql_error(from)), number)};
 }
 
 } // namespace cdc::sources::mysql

@@ -121,8 +121,8 @@ void put_number(std::string& to, std::uint64_t value) {
 std::string to_string(const gtid_source& source) {
   std::string out;
   for (std::size_t i = 0; i < source.uuid.size(); ++i)
-    out += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                       source.uuid[i]);
+    out +=
+        fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", source.uuid[i]);
   return source.tag.empty() ? out : out + ":" + source.tag;
 }
 
@@ -245,8 +245,8 @@ snapshot gtid_set::as_snapshot() const {
   snapshot out;
   for (const auto& [hash, numbers] : by_hash)
     for (const auto& each : numbers)
-      out.runs.push_back({transaction_id{hash} << 48 | each.first,
-                          transaction_id{hash} << 48 | each.last});
+      out.runs.push_back(
+          {transaction_id{hash} << 48 | each.first, transaction_id{hash} << 48 | each.last});
   if (out.runs.empty())
     out.runs.push_back({0, 0});
   return out;

@@ -1,0 +1,166 @@
+#include "sources/mysql/dump.hpp"
+
+#include <array>
+#include <utility>
+
+#include <mysql.h>
+
+#include "sources/mysql/connection.hpp"
+#include "sources/mysql/errors.hpp"
+
+namespace cdc::sources::mysql {
+
+namespace {
+
+// Names of COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID; the library has no word for the second.
+constexpr auto by_place = static_cast<enum_server_command>(18);
+constexpr auto by_gtid = static_cast<enum_server_command>(30);
+
+// Heartbeats come each second: this long without any, the peer is dead.
+constexpr unsigned silence_max_s = 10;
+
+void put(std::string& to, std::uint64_t value, int bytes) {
+  for (auto i = 0; i < bytes; ++i)
+    to += static_cast<char>(value >> (8 * i));
+}
+
+bool says(std::string_view message, std::string_view words) noexcept {
+  return message.find(words) != std::string_view::npos;
+}
+
+} // namespace
+
+log_dump::log_dump(dump_request request, std::size_t bytes_ahead)
+    : request_(std::move(request)), events_(bytes_ahead), thread_([this] { run(); }) {
+  // nop
+}
+
+log_dump::~log_dump() {
+  stop();
+  thread_.join();
+}
+
+void log_dump::stop() noexcept {
+  stop_->raise();
+  events_.close();
+}
+
+void log_dump::run() {
+  if (auto done = read(); !done)
+    events_.fail(std::move(done.error()));
+  mysql_thread_end();
+}
+
+result<void> log_dump::read() {
+  auto to = request_.to;
+  to.read_timeout = std::chrono::seconds{silence_max_s};
+  auto on = connection::open(to, stop_);
+  if (!on)
+    return tl::unexpected(on.error());
+  if (auto ready = prepare(*on); !ready)
+    return ready;
+  if (auto sent = command(*on); !sent)
+    return sent;
+  auto* c = on->handle();
+  for (;;) {
+    const auto size = mysql_net_read_packet(c);
+    if (size == packet_error) {
+      if (stop_->raised())
+        return fail(errc::cancelled, "{}: stopped", on->describe());
+      return tl::unexpected(
+          judge_dump_error(mysql_errno(c), mysql_error(c), on->describe(), request_));
+    }
+    const auto* bytes = reinterpret_cast<const std::byte*>(c->net.read_pos);
+    const auto head = std::to_integer<unsigned>(bytes[0]);
+    if (head == 0xfe && size < 9)
+      return fail(errc::source_unavailable, "{}: the server ended the log's stream",
+                  on->describe());
+    if (head != 0)
+      return fail(errc::malformed_message,
+                  "{}: a packet of the log's stream begins with {:#04x}: semi-synchronous "
+                  "replication was not asked for",
+                  on->describe(), head);
+    if (!events_.push({bytes + 1, size - 1}))
+      return {};
+  }
+}
+
+result<void> log_dump::prepare(connection& on) const {
+  constexpr auto doing = "prepare to read the log";
+  // Events of the file come with their checksums as they are, whatever is agreed on; but the server
+  // refuses whoever says nothing.
+  std::string settings = "SET @master_binlog_checksum = @@GLOBAL.binlog_checksum, "
+                         "@master_heartbeat_period = 1000000000";
+  if (on.version().is_mariadb) {
+    settings += ", @mariadb_slave_capability = 4";
+    if (request_.gtids)
+      settings += ", @slave_connect_state = " + quote_literal(*request_.gtids) +
+                  ", @slave_gtid_strict_mode = 1, @slave_gtid_ignore_duplicates = 0";
+  } else {
+    // The server ends an older stream with the same UUID, as it does with the same server_id.
+    const auto id = fmt::format("{:08x}-cdc0-0000-0000-000000000000", request_.server_id);
+    settings += fmt::format(", @source_binlog_checksum = @@GLOBAL.binlog_checksum, "
+                            "@source_heartbeat_period = 1000000000, @replica_uuid = '{}', "
+                            "@slave_uuid = '{}'",
+                            id, id);
+  }
+  return on.run(settings, doing);
+}
+
+result<void> log_dump::command(connection& on) const {
+  std::string arguments;
+  const auto with_set = request_.gtids && !on.version().is_mariadb;
+  if (with_set) {
+    put(arguments, 4, 2); // BINLOG_THROUGH_GTID
+    put(arguments, request_.server_id, 4);
+    put(arguments, 0, 4);
+    put(arguments, 4, 8);
+    put(arguments, request_.gtids->size(), 4);
+    arguments += *request_.gtids;
+  } else {
+    put(arguments, request_.gtids ? 4 : request_.from.offset, 4);
+    put(arguments, 0, 2);
+    put(arguments, request_.server_id, 4);
+    if (!request_.gtids)
+      arguments += request_.from.file;
+  }
+  auto* c = on.handle();
+  if (c->methods->db_command(c, with_set ? by_gtid : by_place, arguments.data(), arguments.size(),
+                             1, nullptr) != 0)
+    return tl::unexpected(on.failure("ask for the log"));
+  return {};
+}
+
+error judge_dump_error(unsigned number, std::string_view message, std::string_view server,
+                       const dump_request& request) {
+  constexpr unsigned fatal_in_log = 1236;
+  const auto from =
+      request.gtids ? std::string{"the GTIDs that were read"} : to_string(request.from);
+  const auto said =
+      fmt::format("{}: cannot read the log from {}: {} (error {})", server, from, message, number);
+  constexpr auto ways_on =
+      "; what the targets lack is not in the log any more: load them anew (start afresh), or point "
+      "the URL at a server that still has it";
+  if (number == fatal_in_log) {
+    // Another replica came with the same number.
+    if (says(message, "same server_uuid/server_id") || says(message, "same server_id"))
+      return {errc::slot_in_use,
+              said + "; each reader of a server needs a source.server_id of its own"};
+    if (says(message, "Could not find first log file") || says(message, "purged") ||
+        says(message, "Could not find GTID state") || says(message, "not in the master's binlog") ||
+        says(message, "more recent") || says(message, "has more GTIDs"))
+      return {errc::position_lost, said + ways_on};
+    if (says(message, "Binary log is not open"))
+      return {errc::source_misconfigured, said + "; set log_bin at the server and restart it"};
+    if (says(message, "exceeded max_allowed_packet") || says(message, "bogus data") ||
+        says(message, "impossible position") || says(message, "Client requested"))
+      return {errc::position_lost, said + ways_on};
+    return {errc::source_unavailable, said};
+  }
+  const auto code = errc_of(number);
+  if (code == errc::permission_denied)
+    return {code, said + "; GRANT REPLICATION SLAVE ON *.* TO the source's user"};
+  return {code, said};
+}
+
+} // namespace cdc::sources::mysql

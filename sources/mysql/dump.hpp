@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "messages/error.hpp"
+#include "sources/mysql/coordinates.hpp"
+#include "sources/mysql/endpoint.hpp"
+#include "sources/mysql/event_queue.hpp"
+#include "sources/mysql/stop_signal.hpp"
+
+namespace cdc::sources::mysql {
+
+/// From where a server is asked for its log.
+struct dump_request {
+  endpoint to;
+  std::uint32_t server_id = 0; ///< As which replica.
+  log_place from;
+  /// Instead of `from`: what was read already. MySQL: COM_BINLOG_DUMP_GTID's set, encoded; MariaDB:
+  /// the state's text.
+  std::optional<std::string> gtids;
+};
+
+/// Reads a server's log on a thread of its own, over a connection of its own, until it is destroyed
+/// or something fails.
+class log_dump {
+public:
+  log_dump(dump_request request, std::size_t bytes_ahead);
+  ~log_dump();
+  log_dump(const log_dump&) = delete;
+  log_dump& operator=(const log_dump&) = delete;
+
+  /// Each event as the protocol brings it, its header first; and the error it ended with.
+  [[nodiscard]] event_queue& events() noexcept { return events_; }
+
+  /// The thread ends soon; no one waits for it before the destructor.
+  void stop() noexcept;
+
+private:
+  void run();
+  [[nodiscard]] result<void> read();
+  [[nodiscard]] result<void> prepare(connection& on) const;
+  [[nodiscard]] result<void> command(connection& on) const;
+
+  dump_request request_;
+  event_queue events_;
+  std::shared_ptr<stop_signal> stop_ = std::make_shared<stop_signal>();
+  std::thread thread_;
+};
+
+/// What the server says when it does not send its log, in our words.
+[[nodiscard]] error judge_dump_error(unsigned number, std::string_view message,
+                                     std::string_view server, const dump_request& request);
+
+} // namespace cdc::sources::mysql
