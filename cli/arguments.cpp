@@ -42,6 +42,7 @@ public:
     add_validate();
     add_status();
     add_init();
+    add_setup_sql();
     add_actors();
     add_completions();
   }
@@ -151,6 +152,12 @@ private:
     command.to->add_option("-o,--output", to.output, "Instead of standard output")
         ->type_name("FILE");
     command.to->add_flag("--force", to.force, "Overwrite the file");
+  }
+
+  void add_setup_sql() {
+    const auto command = add<setup_sql_options>(
+        "setup-sql", "Print what a database administrator runs once; connects to nothing");
+    add_selection(command);
   }
 
   void add_actors() {

@@ -54,6 +54,12 @@ struct init_options {
   bool operator==(const init_options&) const = default;
 };
 
+struct setup_sql_options {
+  selection from;
+
+  bool operator==(const setup_sql_options&) const = default;
+};
+
 struct actors_options {
   std::string url; ///< Of the metrics port, if it was given …
   std::optional<std::filesystem::path>
@@ -77,8 +83,9 @@ struct leave {
   std::string err;
 };
 
-using parsed_command = std::variant<leave, run_options, validate_options, status_options,
-                                    init_options, actors_options, completions_options>;
+using parsed_command =
+    std::variant<leave, run_options, validate_options, status_options, init_options,
+                 setup_sql_options, actors_options, completions_options>;
 
 [[nodiscard]] parsed_command parse_arguments(int argc, const char* const* argv);
 

@@ -6,6 +6,7 @@
 #include "cli/commands/completions.hpp"
 #include "cli/commands/init.hpp"
 #include "cli/commands/run.hpp"
+#include "cli/commands/setup_sql.hpp"
 #include "cli/commands/status.hpp"
 #include "cli/commands/validate.hpp"
 
@@ -29,6 +30,9 @@ int execute(const status_options& options) {
 }
 int execute(const init_options& options) {
   return run_init(options);
+}
+int execute(const setup_sql_options& options) {
+  return run_setup_sql(options);
 }
 int execute(const completions_options& options) {
   return run_completions(options);

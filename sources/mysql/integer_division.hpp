@@ -22,7 +22,8 @@ using row_estimate = std::function<result<std::uint64_t>(std::uint64_t first, st
 
 /// Divides a span into spans of about `rows_each` rows, in order and without a gap, by asking for
 /// the number of rows in ever smaller parts; parts with few rows are put together. A span of one
-/// key is not divided, however many rows it has, nor is any once the questions have become too many.
+/// key is not divided, however many rows it has, nor is any once the questions have become too
+/// many.
 [[nodiscard]] result<std::vector<key_span>> divide(const key_span& whole, std::uint64_t rows_each,
                                                    const row_estimate& ask);
 

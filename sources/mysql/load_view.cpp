@@ -61,13 +61,18 @@ result<view> begin_at_position(connection& on, const coordinates& at) {
 
 // -- MySQL ----------------------------------------------------------------------------------------
 
-// A transaction is in gtid_executed only after its engine has committed it, so that a snapshot taken
-// later sees all of the set.
+// A transaction is in gtid_executed only after its engine has committed it, so that a snapshot
+// taken later sees all of the set.
 result<view> begin_behind_gtids(connection& on, const coordinates& at, std::string& executed) {
-  auto before = read_variable(on, "gtid_executed");
+  const auto before = on.query("SELECT @@GLOBAL.gtid_executed, @@GLOBAL.gtid_mode", doing);
   if (!before)
     return tl::unexpected(before.error());
-  executed = *std::move(before);
+  if (!before->text(0, 1).starts_with("ON"))
+    return fail(errc::source_misconfigured,
+                "{}: gtid_mode is {}, and without GTIDs no snapshot tells which transactions it "
+                "sees: set gtid_mode to ON, which MySQL does step by step without a restart",
+                on.describe(), before->text(0, 1));
+  executed = before->text(0, 0);
   if (auto begun = begin_transaction(on); !begun)
     return tl::unexpected(begun.error());
   const auto end = read_log_end(on, at);

@@ -95,9 +95,8 @@ result<std::uint64_t> planner::estimate(const load_range& range) {
 result<void> planner::by_estimates(std::uint64_t rows) {
   const auto& part = stored_.ordered.front();
   const auto name = quote_identifier(part.name);
-  const auto ends =
-      on_.query(fmt::format("SELECT MIN({0}), MAX({0}) FROM {1}", name, quote_table(shape_.table)),
-                doing_);
+  const auto ends = on_.query(
+      fmt::format("SELECT MIN({0}), MAX({0}) FROM {1}", name, quote_table(shape_.table)), doing_);
   if (!ends)
     return tl::unexpected(ends.error());
   if (ends->empty() || ends->is_null(0, 0))
@@ -112,9 +111,8 @@ result<void> planner::by_estimates(std::uint64_t rows) {
   };
   const auto spans =
       divide({.first = ordinal_of(ends->text(0, 0), part.is_unsigned), .last = last, .rows = rows},
-             rows_each_, [&](std::uint64_t from, std::uint64_t to) {
-               return estimate(range_of(from, to));
-             });
+             rows_each_,
+             [&](std::uint64_t from, std::uint64_t to) { return estimate(range_of(from, to)); });
   if (!spans)
     return tl::unexpected(spans.error());
   for (const auto& span : *spans) {

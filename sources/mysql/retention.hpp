@@ -25,8 +25,8 @@ struct binlog_file {
 
 /// Watches how near the server's purging comes to what is still needed.
 ///
-/// A server says nothing of when it will purge a file, but files go in their order: once it was seen
-/// to purge any, the oldest that is left is the next.
+/// A server says nothing of when it will purge a file, but files go in their order: once it was
+/// seen to purge any, the oldest that is left is the next.
 class retention_watch {
 public:
   /// `extended` when the log is needed from the oldest file on and the server is purging.

@@ -67,8 +67,7 @@ result<std::vector<index_columns>> read_indexes(connection& on, const relation& 
       out.push_back({.name = std::string{found->text(row, 0)}, .columns = {}, .orderly = 0});
     auto& index = out.back();
     const auto is_orderly = found->text(row, 2) == "A" && found->is_null(row, 3) &&
-                            found->text(row, 4) == "BTREE" &&
-                            index.orderly == index.columns.size();
+                            found->text(row, 4) == "BTREE" && index.orderly == index.columns.size();
     index.columns.emplace_back(found->text(row, 1));
     index.orderly += is_orderly ? 1 : 0;
   }
@@ -105,8 +104,8 @@ result<void> read_order(connection& on, const relation& shape, stored_table& int
 std::string stored_table::column_list(const relation& shape) const {
   std::string out;
   for (std::size_t i = 0; i < shape.columns.size(); ++i)
-    out += (i == 0 ? "" : ", ") +
-           select_expression(types[i], quote_identifier(shape.columns[i].name));
+    out +=
+        (i == 0 ? "" : ", ") + select_expression(types[i], quote_identifier(shape.columns[i].name));
   return out;
 }
 

@@ -36,8 +36,8 @@ struct stored_table {
 [[nodiscard]] key_part make_key_part(const std::string& name, const column_type& type);
 
 /// Divides a table into ranges of about `chunk_rows` rows: by the server's estimates where the key
-/// begins with an integer, by walking along the index where it begins with anything else that has an
-/// order, and not at all where there is none.
+/// begins with an integer, by walking along the index where it begins with anything else that has
+/// an order, and not at all where there is none.
 [[nodiscard]] result<load_plan> make_plan(connection& on, const relation& shape,
                                           const stored_table& stored, std::uint32_t chunk_rows);
 

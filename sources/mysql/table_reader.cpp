@@ -166,13 +166,14 @@ void reader::append(const relation_ptr& table, const row_view& row) {
     if (row.is_null(column))
       rows_.null();
     else
-      (void)codecs_[column].append_selected(rows_, row.text(column)); // Else its bytes, as they are.
+      (void)codecs_[column].append_selected(rows_,
+                                            row.text(column)); // Else its bytes, as they are.
 }
 
 // -- snapshots ------------------------------------------------------------------------------------
 
-// The types are read behind the snapshot: a table that is altered later than that refuses to be read
-// in it, and one that was altered before is known as it is.
+// The types are read behind the snapshot: a table that is altered later than that refuses to be
+// read in it, and one that was altered before is known as it is.
 result<view> reader::begin(const relation& table, bool is_exact) {
   const auto on = ready();
   if (!on)

@@ -168,12 +168,12 @@ void conninfo::read_back() {
   auto host = effective("host");
   if (host.empty())
     host = effective("hostaddr");
-  const auto user = effective("user");
-  auto dbname = effective("dbname");
-  if (dbname.empty())
-    dbname = user;
+  user_ = effective("user");
+  database_ = effective("dbname");
+  if (database_.empty())
+    database_ = user_;
   description_ = fmt::format("{}:{}/{} as {}", host.empty() ? "local socket" : host,
-                             effective("port"), dbname, user);
+                             effective("port"), database_, user_);
   const auto timeout = value_of("connect_timeout");
   int seconds = 0;
   std::from_chars(timeout.data(), timeout.data() + timeout.size(), seconds);

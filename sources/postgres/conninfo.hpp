@@ -38,6 +38,8 @@ public:
 
   /// `host:port/dbname as user`: all that a message may say of it.
   [[nodiscard]] const std::string& describe() const noexcept { return description_; }
+  [[nodiscard]] const std::string& database() const noexcept { return database_; }
+  [[nodiscard]] const std::string& user() const noexcept { return user_; }
   /// How long one attempt to connect may take; libpq leaves it to whoever polls.
   [[nodiscard]] std::chrono::seconds connect_timeout() const noexcept { return connect_timeout_; }
 
@@ -50,6 +52,7 @@ private:
 
   std::vector<std::pair<std::string, std::string>> parameters_;
   std::string description_;
+  std::string database_, user_; ///< With libpq's defaults.
   std::chrono::seconds connect_timeout_{10};
 };
 

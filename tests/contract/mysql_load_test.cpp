@@ -177,9 +177,8 @@ TEST_P(mysql_load, divides_a_composite_key_within_one_value_of_its_first_column)
 }
 
 TEST_P(mysql_load, divides_keys_of_text_by_the_order_of_their_collation) {
-  for (const auto* collation :
-       {"utf8mb4_general_ci", "utf8mb4_bin", "latin1_german1_ci", "ucs2_general_ci", "gbk_chinese_ci",
-        "utf8mb4_unicode_520_ci"}) {
+  for (const auto* collation : {"utf8mb4_general_ci", "utf8mb4_bin", "latin1_german1_ci",
+                                "ucs2_general_ci", "gbk_chinese_ci", "utf8mb4_unicode_520_ci"}) {
     const std::string charset{collation, std::string_view{collation}.find('_')};
     db_->sql("DROP TABLE IF EXISTS t");
     make(fmt::format("k varchar(40) CHARACTER SET {} COLLATE {} PRIMARY KEY, v int", charset,
@@ -490,8 +489,10 @@ TEST_P(mysql_load, connects_again_after_its_connection_was_killed) {
   (void)must(reader_->open(shape, plan, 0));
   ASSERT_TRUE(must(reader_->next()));
 
-  const auto found = db_->sql("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'cdc' AND "
-                              "INFO LIKE '%" + db_->name() + "%'");
+  const auto found =
+      db_->sql("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'cdc' AND "
+               "INFO LIKE '%" +
+               db_->name() + "%'");
   ASSERT_EQ(found.size(), 1u);
   db_->sql("KILL " + std::string{found.text(0, 0)});
   auto broke = false;

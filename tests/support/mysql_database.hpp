@@ -52,7 +52,8 @@ public:
   /// Another session of the strong user.
   sources::mysql::connection session() { return session(name_); }
 
-  /// A source that reads this server, as the strong user or as `cdc`, who may read and be a replica.
+  /// A source that reads this server, as the strong user or as `cdc`, who may read and be a
+  /// replica.
   config::source_config source(bool is_strong = false) const {
     config::source_config out;
     out.what = config::source_config::flavor::mysql;

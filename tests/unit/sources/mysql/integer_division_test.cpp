@@ -61,12 +61,10 @@ TEST(integer_division, leaves_a_single_key_whole) {
 
 TEST(integer_division, ends_although_every_answer_is_the_whole_table) {
   std::size_t asked = 0;
-  const auto spans = divide({0, top, 1'000'000}, 1'000,
-                            [&](auto, auto) -> result<std::uint64_t> {
-                              ++asked;
-                              return 1'000'000;
-                            })
-                         .value();
+  const auto spans = divide({0, top, 1'000'000}, 1'000, [&](auto, auto) -> result<std::uint64_t> {
+                       ++asked;
+                       return 1'000'000;
+                     }).value();
 
   expect_no_gap(spans, 0, top);
   EXPECT_LE(asked, 4'300u);

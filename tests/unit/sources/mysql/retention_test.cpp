@@ -14,7 +14,8 @@ position place(std::string_view file, std::uint64_t offset) {
   return at.token(file, offset).value();
 }
 
-const std::vector<binlog_file> three{{"bin.000001", 1000}, {"bin.000002", 2000}, {"bin.000003", 500}};
+const std::vector<binlog_file> three{
+    {"bin.000001", 1000}, {"bin.000002", 2000}, {"bin.000003", 500}};
 const std::vector<binlog_file> two{{"bin.000002", 2000}, {"bin.000003", 500}};
 
 } // namespace
