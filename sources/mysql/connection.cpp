@@ -142,9 +142,13 @@ connection::~connection() {
 void connection::let_go() noexcept {
   if (stop_ && socket_ >= 0)
     stop_->forget(socket_);
-  // Rows that were not read would be read now, all of them: the peer is left alone instead.
-  if (rows_ && socket_ >= 0)
+  // Rows that were not read would be read now, all of them: the peer is left alone instead, and
+  // told so by a reset. Without one a server that waits to send finds out minutes later.
+  if (rows_ && socket_ >= 0) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     ::shutdown(socket_, SHUT_RDWR);
+  }
   socket_ = -1;
   rows_.reset();
   from_.reset();

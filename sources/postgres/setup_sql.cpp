@@ -72,7 +72,8 @@ std::string grants(const named_tables& tables, const std::string& role) {
 
 std::string publications(const config::source_config& source, const named_tables& tables) {
   if (tables.has_patterns())
-    return "-- Which tables the patterns take is known to the catalogue alone: cdc-actors validate\n"
+    return "-- Which tables the patterns take is known to the catalogue alone: cdc-actors "
+           "validate\n"
            "-- prints the CREATE PUBLICATION that is missing.\n";
   std::string out;
   const auto add = [&](const std::string& name, publishing what, const wanted_tables& which) {

@@ -52,9 +52,9 @@ TEST(setup_sql, leaves_a_publication_of_patterns_to_who_knows_the_tables) {
 }
 
 TEST(setup_sql, makes_a_user_that_may_be_a_replica) {
-  const auto text = script("flavor = \"mysql\"\nallow_table_lock = true",
-                           "[sync.a]\ntable = \"shop.a\"\n[sync.b]\ntables = [\"sales.*\"]\n",
-                           mysql);
+  const auto text =
+      script("flavor = \"mysql\"\nallow_table_lock = true",
+             "[sync.a]\ntable = \"shop.a\"\n[sync.b]\ntables = [\"sales.*\"]\n", mysql);
 
   expect_has(text, "--   binlog_format = ROW\n");
   expect_has(text, "CREATE USER 'cdc'@'%' IDENTIFIED BY");
