@@ -1,11 +1,12 @@
 // What the decoders make of a server's bytes, for tests/e2e/test_mysql_values.py.
 //
-//   mysql_values log FILE      prints every row of a binlog: schema, table, operation, image, cells
+//   mysql_values log FILE CATALOGUE
+//                              prints every row of a binlog: schema, table, operation, image, cells
 //   mysql_values selected      reads columns and rows of a SELECT, prints the cells they become
 //
-// A cell is hex digits; `NULL` and `absent` are those. `selected` reads: the number of columns; for each
-// DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, CHARACTER_OCTET_LENGTH, separated by tabs; then rows of
-// cells.
+// A cell is `=` and hex digits, `NULL` or `absent`. CATALOGUE has a line a column: TABLE_NAME,
+// DATA_TYPE, COLUMN_TYPE, CHARACTER_SET_NAME, CHARACTER_OCTET_LENGTH, separated by tabs. `selected`
+// reads the number of columns, such a line for each without TABLE_NAME, and rows of cells.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -52,9 +53,45 @@ std::string text_of(const block& of, const cell& it) {
   std::exit(1);
 }
 
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> out;
+  std::istringstream in{line};
+  for (std::string field; std::getline(in, field, '\t');)
+    out.push_back(field);
+  return out;
+}
+
+/// Of DATA_TYPE and the three behind it.
+column_type type_of(std::span<const std::string> field) {
+  auto type =
+      type_from_catalogue({.data_type = field[0],
+                           .column_type = field[1],
+                           .character_set_name = field[2] == "NULL" ? std::string_view{} : field[2],
+                           .octet_length = field[3] == "NULL" ? 0 : std::stoull(field[3])});
+  if (!type)
+    stop(type.error());
+  return *std::move(type);
+}
+
 class log_printer {
 public:
+  explicit log_printer(const char* catalogue) {
+    std::ifstream in{catalogue};
+    for (std::string line; std::getline(in, line);) {
+      const auto field = split(line);
+      known_[field.at(0)].push_back(type_of(std::span{field}.subspan(1)));
+    }
+  }
+
   void print(const event_view& event) {
+    if (event.header.type == event_type::format_description) {
+      const auto format = decode_format_description(event);
+      if (!format)
+        stop(format.error());
+      writer_ = format->writer;
+      algorithm_ = format->algorithm;
+      return;
+    }
     if (event_expander::is_compressed(event.header.type)) {
       const auto plain = expander_.expand(event);
       if (!plain)
@@ -73,15 +110,23 @@ public:
       print_rows(*rows);
   }
 
+  [[nodiscard]] checksum algorithm() const noexcept { return algorithm_; }
+
 private:
   void take_table(const event_view& event) {
-    auto map = decode_table_map(event);
+    auto map = decode_table_map(event, writer_);
     if (!map)
       stop(map.error());
     auto shape = std::make_shared<relation>();
     shape->table = {map->schema, map->name};
     std::vector<column_type> types;
-    for (auto& it : map->columns) {
+    for (std::size_t i = 0; i < map->columns.size(); ++i) {
+      auto& it = map->columns[i];
+      if (const auto known = known_.find(map->name);
+          known != known_.end() && !complete(it.type, known->second.at(i))) {
+        std::cerr << map->name << ": column " << i + 1 << " is not the catalogue's\n";
+        std::exit(1);
+      }
       shape->columns.push_back(make_column(it.name, it.type));
       types.push_back(it.type);
     }
@@ -131,41 +176,30 @@ private:
     }
   }
 
+  log_writer writer_ = log_writer::mysql;
+  checksum algorithm_ = checksum::off;
   event_expander expander_;
+  std::map<std::string, std::vector<column_type>> known_;
   std::map<std::uint64_t, row_decoder> tables_;
 };
 
-int print_log(const char* path) {
+int print_log(const char* path, const char* catalogue) {
   std::ifstream in{path, std::ios::binary};
   const std::vector<char> bytes{std::istreambuf_iterator<char>{in}, {}};
-  log_printer printer;
-  auto algorithm = checksum::off;
+  log_printer printer{catalogue};
   for (std::size_t at = 4; at + event_header_size <= bytes.size();) {
     std::uint32_t size = 0;
     std::memcpy(&size, bytes.data() + at + 9, sizeof size);
     if (size < event_header_size || size > bytes.size() - at)
       break;
-    const auto event = read_event(std::as_bytes(std::span{bytes}.subspan(at, size)), algorithm);
+    const auto event =
+        read_event(std::as_bytes(std::span{bytes}.subspan(at, size)), printer.algorithm());
     if (!event)
       stop(event.error());
-    if (event->header.type == event_type::format_description) {
-      const auto format = decode_format_description(*event);
-      if (!format)
-        stop(format.error());
-      algorithm = format->algorithm;
-    }
     printer.print(*event);
     at += size;
   }
   return 0;
-}
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> out;
-  std::istringstream in{line};
-  for (std::string field; std::getline(in, field, '\t');)
-    out.push_back(field);
-  return out;
 }
 
 int print_selected() {
@@ -175,14 +209,7 @@ int print_selected() {
   for (int left = std::stoi(line); left > 0; --left) {
     std::getline(std::cin, line);
     const auto field = split(line);
-    const auto type = type_from_catalogue(
-        {.data_type = field.at(0),
-         .column_type = field.at(1),
-         .character_set_name = field.at(2) == "NULL" ? "" : field.at(2),
-         .octet_length = field.at(3) == "NULL" ? 0 : std::stoull(field.at(3))});
-    if (!type)
-      stop(type.error());
-    auto codec = value_codec::make(*type);
+    auto codec = value_codec::make(type_of(field));
     if (!codec)
       stop(codec.error());
     codecs.push_back(*std::move(codec));
@@ -209,10 +236,10 @@ int print_selected() {
 
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
-  if (mode == "log" && argc == 3)
-    return print_log(argv[2]);
+  if (mode == "log" && argc == 4)
+    return print_log(argv[2], argv[3]);
   if (mode == "selected" && argc == 2)
     return print_selected();
-  std::cerr << "usage: mysql_values log FILE | selected\n";
+  std::cerr << "usage: mysql_values log FILE CATALOGUE | selected\n";
   return 2;
 }

@@ -174,6 +174,8 @@ result<format_description> decode_format_description(const event_view& in) {
   out.binlog_version = static_cast<std::uint16_t>(from.little(2));
   out.server_version = from.text(version_size);
   out.server_version = out.server_version.substr(0, out.server_version.find('\0'));
+  if (out.server_version.find("MariaDB") != std::string_view::npos)
+    out.writer = log_writer::mariadb;
   from.skip(4); // when the log was begun
   const auto header_size = from.little(1);
   if (from.failed() || from.remaining() == 0)

@@ -17,6 +17,7 @@ struct format_description {
   std::uint16_t binlog_version = 0;
   std::string_view server_version{};
   checksum algorithm = checksum::off;
+  log_writer writer = log_writer::mysql;
 };
 /// errc::malformed_message also for a binlog version other than 4, a header of another size, and an
 /// algorithm that is neither.

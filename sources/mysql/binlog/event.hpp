@@ -93,6 +93,9 @@ struct event_view {
   std::span<const std::byte> body{}; ///< Behind the header, without the checksum.
 };
 
+/// Whose log it is, as its FORMAT_DESCRIPTION tells.
+enum class log_writer : std::uint8_t { mysql, mariadb };
+
 /// binlog_checksum
 enum class checksum : std::uint8_t {
   off = 0,

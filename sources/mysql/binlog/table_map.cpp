@@ -70,8 +70,10 @@ bool is_known(ft field) noexcept {
   return false;
 }
 
+/// What the signs are told of: YEAR too.
 bool is_numeric(const column_type& type) noexcept {
   switch (type.field) {
+    case ft::year:
     case ft::tiny:
     case ft::small:
     case ft::medium:
@@ -86,12 +88,14 @@ bool is_numeric(const column_type& type) noexcept {
   }
 }
 
-bool is_label(const column_type& type) noexcept {
+bool is_label(const column_type& type, log_writer /*by*/ = {}) noexcept {
   return type.field == ft::enumeration || type.field == ft::set;
 }
 
-bool is_character(const column_type& type) noexcept {
+bool is_character(const column_type& type, log_writer by) noexcept {
   switch (type.field) {
+    case ft::geometry:
+      return by == log_writer::mariadb;
     case ft::string:
     case ft::var_string:
     case ft::varchar:
@@ -212,7 +216,8 @@ constexpr std::array<std::string_view, 8> geometry_names{
 /// Reads the optional metadata, each piece in the order it came.
 class metadata_reader {
 public:
-  metadata_reader(const event_view& event, table_map& out) noexcept : event_(event), out_(out) {}
+  metadata_reader(const event_view& event, log_writer by, table_map& out) noexcept
+      : event_(event), by_(by), out_(out) {}
 
   result<void> read(metadata what, std::string_view bytes, std::size_t at) {
     log_reader in{std::as_bytes(std::span{bytes})};
@@ -328,7 +333,7 @@ private:
     const auto usual = in.packed();
     std::vector<column_type*> columns;
     for (auto& column : out_.columns) {
-      if (!applies(column.type))
+      if (!applies(column.type, by_))
         continue;
       columns.push_back(&column.type);
       if (const auto* const wrong = set_charset(column.type, usual))
@@ -350,7 +355,7 @@ private:
   template <class Applies>
   const char* read_column_charsets(log_reader& in, Applies applies) {
     for (auto& column : out_.columns) {
-      if (!applies(column.type))
+      if (!applies(column.type, by_))
         continue;
       const auto collation = in.packed();
       if (in.failed())
@@ -386,6 +391,7 @@ private:
   }
 
   const event_view& event_;
+  log_writer by_;
   table_map& out_;
 };
 
@@ -399,7 +405,7 @@ result<table_head> decode_table_head(const event_view& in) {
   return out;
 }
 
-result<table_map> decode_table_map(const event_view& in) {
+result<table_map> decode_table_map(const event_view& in, log_writer by) {
   log_reader from{in.body};
   const auto refuse = [&](std::string_view what) {
     return tl::unexpected(malformed(in, what, from.offset()));
@@ -434,7 +440,7 @@ result<table_map> decode_table_map(const event_view& in) {
     return refuse("cut short");
   for (std::size_t i = 0; i < types.size(); ++i)
     out.columns[i].is_nullable = (static_cast<unsigned char>(nulls[i / 8]) >> i % 8 & 1U) != 0;
-  metadata_reader optional{in, out};
+  metadata_reader optional{in, by, out};
   while (from.remaining() != 0) {
     const auto what = static_cast<metadata>(from.integer<std::uint8_t>());
     const auto bytes = from.packed_text();

@@ -43,6 +43,9 @@ struct table_head {
 /// Decodes all of it. Two events with equal bodies describe the same: compare before decoding.
 /// errc::malformed_message for a body cut short or too long for its own counts, a type or a
 /// collation that we do not know.
-[[nodiscard]] result<table_map> decode_table_map(const event_view& in);
+///
+/// `by` matters: to MariaDB a geometry column has a character set, and is counted among those that
+/// do.
+[[nodiscard]] result<table_map> decode_table_map(const event_view& in, log_writer by);
 
 } // namespace cdc::sources::mysql
