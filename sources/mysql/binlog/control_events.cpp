@@ -70,7 +70,8 @@ void read_status(std::string_view status, query& out) {
 server_uuid read_uuid(log_reader& in) noexcept {
   server_uuid out{};
   const auto bytes = in.text(out.size());
-  std::memcpy(out.data(), bytes.data(), bytes.size());
+  if (!bytes.empty())
+    std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
 }
 

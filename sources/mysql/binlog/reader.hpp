@@ -18,7 +18,8 @@ public:
   [[nodiscard]] std::uint64_t little(std::size_t size) noexcept {
     const auto bytes = text(size);
     std::uint64_t out = 0;
-    std::memcpy(&out, bytes.data(), bytes.size());
+    if (!bytes.empty())
+      std::memcpy(&out, bytes.data(), bytes.size());
     return out;
   }
 

@@ -21,9 +21,6 @@ bool has_extra_data(event_type type) noexcept {
     case event_type::update_rows:
     case event_type::delete_rows:
     case event_type::partial_update_rows:
-    case event_type::write_rows_compressed:
-    case event_type::update_rows_compressed:
-    case event_type::delete_rows_compressed:
       return true;
     default:
       return false;
@@ -34,19 +31,13 @@ std::optional<operation> operation_of(event_type type) noexcept {
   switch (type) {
     case event_type::write_rows_v1:
     case event_type::write_rows:
-    case event_type::write_rows_compressed_v1:
-    case event_type::write_rows_compressed:
       return operation::insert;
     case event_type::update_rows_v1:
     case event_type::update_rows:
     case event_type::partial_update_rows:
-    case event_type::update_rows_compressed_v1:
-    case event_type::update_rows_compressed:
       return operation::update;
     case event_type::delete_rows_v1:
     case event_type::delete_rows:
-    case event_type::delete_rows_compressed_v1:
-    case event_type::delete_rows_compressed:
       return operation::remove;
     default:
       return std::nullopt;
@@ -83,6 +74,10 @@ result<row_decoder> row_decoder::make(relation_ptr shape, std::span<const column
   out.json_before_.resize(types.size());
   out.shape_ = std::move(shape);
   return out;
+}
+
+bool is_row_event(event_type type) noexcept {
+  return operation_of(type).has_value();
 }
 
 result<row_event> row_event::open(const event_view& in) {

@@ -40,6 +40,9 @@ private:
   std::vector<std::string_view> json_before_; ///< Of a partial update: where each old value starts.
 };
 
+/// Whether row_event::open() takes it; MariaDB's compressed ones are others.
+[[nodiscard]] bool is_row_event(event_type type) noexcept;
+
 /// One row event, read row by row, so that the caller can take a full block between two.
 class row_event {
 public:
