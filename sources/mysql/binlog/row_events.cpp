@@ -107,6 +107,9 @@ result<row_event> row_event::open(const event_view& in) {
     out.second_ = read_set();
   if (from.failed())
     return tl::unexpected(malformed(in, "cut short", from.offset()));
+  // Such rows take no bytes: there is no telling how many there are.
+  if (out.first_.count + out.second_.count == 0)
+    return tl::unexpected(malformed(in, "rows without a column", from.offset()));
   out.rows_ = from.text(from.remaining());
   return out;
 }
