@@ -46,9 +46,9 @@ private:
 /// One row event, read row by row, so that the caller can take a full block between two.
 class row_event {
 public:
-  /// Reads what stands before the rows. errc::malformed_message for a body cut short, and for images
-  /// without a column (binlog_row_image MINIMAL and an INSERT of nothing but defaults): their rows
-  /// cannot be counted.
+  /// Reads what stands before the rows. errc::malformed_message for a body cut short, and for
+  /// images without a column (binlog_row_image MINIMAL and an INSERT of nothing but defaults):
+  /// their rows cannot be counted.
   [[nodiscard]] static result<row_event> open(const event_view& in);
 
   [[nodiscard]] std::uint64_t table() const noexcept { return table_; }
