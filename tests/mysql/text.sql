@@ -1,0 +1,12 @@
+set names utf8mb4;
+set names utf8mb4;
+create table t_str (id int primary key, c char(10) character set utf8mb4, cl char(10) character set latin1, v varchar(20) character set utf8mb4, v2 varchar(300) character set utf8mb3, tl text character set latin1, gb varchar(50) character set gbk, sj varchar(50) character set sjis, c9 varchar(50) character set cp932, ej varchar(50) character set ujis, ek varchar(50) character set euckr, b5 varchar(50) character set big5, u16 varchar(50) character set utf16, u32 char(50) character set utf32, u2 varchar(50) character set ucs2, k8 varchar(50) character set koi8r, c1 char(20) character set cp1251, bi binary(5), bi20 binary(20), vb varchar(20) charset binary, bl blob, tb tinyblob, mb mediumblob, lb longblob, tt tinytext character set utf8mb4, mt mediumtext character set utf8mb4, lt longtext character set utf8mb4, e enum('a','b','c''d','é',''), es set('x','y','z','é'), gm geometry, po point, as2 varchar(10) character set ascii);
+insert into t_str values (1,'abc  ','é€','héllo😀','x','é€ü','中文','日本語','①髙','日本','한국어','中文','日本😀','😀a  ','日本','привет','привет',x'00','a','a','blob',x'00ff','m','l','tt','mt','lt','a','x',st_geomfromtext('point(1 2)'),st_geomfromtext('point(3 4)'),'ascii'),
+(2,'','','','','','','','','','','','','','','','',x'0102030405','','','','','','','','','','','',st_geomfromtext('linestring(0 0,1 1)'),st_geomfromtext('point(-0.5 1e300)'),''),
+(3,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null),
+(4,'  lead',' x ','trail  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ','t  ',x'0100000000',concat('b',repeat(x'20',3)),concat('v',x'2000'),'','','','','','','','c''d','x,z,é',st_geomfromtext('geometrycollection(point(1 1))'),null,'a'),
+(5,repeat('😀',10),repeat('ÿ',10),repeat('z',20),repeat('y',300),repeat('w',1000),'a','a','a','a','a','a','a','a','a','a','a','','','',repeat('q',70000/2),repeat('w',255),repeat('e',100000),repeat('r',100000),repeat('t',255),repeat('y',100000),repeat('u',200000),'é','x,y,z,é',null,null,'');
+set sql_mode='';
+insert into t_str(id,e,es) values (6,'bad',''),(7,'','y');
+create table t_str2 (id int primary key, e300 enum(__E__) character set latin1, s64 set(__S__), ecp enum('п','р') character set cp1251);
+insert into t_str2 values (1,'e1','s1','п'),(2,'e300','s64','р'),(3,'e256','s1,s64',1),(4,'e255','__A__',2),(5,null,'',null);
