@@ -321,6 +321,8 @@ bool complete(column_type& logged, const column_type& known) {
   logged.has_sign = logged.has_charset = logged.has_labels = true;
   logged.shown_as = is_logged_vector(logged, known) ? disguise::vector : known.shown_as;
   logged.name = known.name;
+  if (is_old(logged.field))
+    logged.fraction = known.fraction; // which the log does not say
   return true;
 }
 

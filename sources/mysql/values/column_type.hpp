@@ -103,9 +103,10 @@ struct catalogue_type {
 /// errc::source_misconfigured for a type or a character set that we do not know.
 [[nodiscard]] result<column_type> type_from_catalogue(const catalogue_type& row);
 
-/// Fills what a TABLE_MAP left open in `logged` (sign, character set, labels, disguise, name) from
-/// what the catalogue says of the same column. False, and `logged` as it was, when the two cannot
-/// be one column: another family, length, precision or number of digits.
+/// Fills what a TABLE_MAP left open in `logged` (sign, character set, labels, disguise, name, the
+/// digits of an old temporal type) from what the catalogue says of the same column. False, and
+/// `logged` as it was, when the two cannot be one column: another family, length, precision or
+/// number of digits.
 [[nodiscard]] bool complete(column_type& logged, const column_type& known);
 
 /// True when values can be rendered: nothing that matters to its layout is open.
