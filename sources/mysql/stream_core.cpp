@@ -141,7 +141,7 @@ result<stream_core::fed> stream_core::handle(clock::time_point now) {
     case event_type::partial_update_rows:
       return on_rows();
     case event_type::table_map:
-      return tables_.describe(in).map([](table_cache::found how) {
+      return tables_.describe(in, writer_).map([](table_cache::found how) {
         return how == table_cache::found::held ? fed::held : fed::taken;
       });
     case event_type::query:
@@ -168,6 +168,7 @@ result<stream_core::fed> stream_core::handle(clock::time_point now) {
       if (!described)
         return tl::unexpected(described.error());
       algorithm_ = described->algorithm;
+      writer_ = described->writer;
       return fed::taken;
     }
     case event_type::incident:

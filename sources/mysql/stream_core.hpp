@@ -118,6 +118,7 @@ private:
 
   checksum negotiated_ = checksum::off;
   checksum algorithm_ = checksum::off;
+  log_writer writer_ = log_writer::mysql;
   log_place place_;          ///< Behind the event at hand.
   std::uint64_t begins_ = 0; ///< Where that event begins.
 

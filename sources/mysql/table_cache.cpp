@@ -29,7 +29,7 @@ std::optional<std::vector<column_type>> joined_types(const table_map& map, const
 
 } // namespace
 
-result<table_cache::found> table_cache::describe(const event_view& in) {
+result<table_cache::found> table_cache::describe(const event_view& in, log_writer by) {
   const auto head = decode_table_head(in);
   if (!head)
     return tl::unexpected(head.error());
@@ -47,7 +47,7 @@ result<table_cache::found> table_cache::describe(const event_view& in) {
   at->is_taken = takes_(name);
   if (!at->is_taken)
     return found::ready;
-  auto map = decode_table_map(in);
+  auto map = decode_table_map(in, by);
   if (!map)
     return tl::unexpected(map.error());
   at->map = *std::move(map);
@@ -135,8 +135,8 @@ result<row_decoder> table_cache::from_event(const table_map& map, const relation
 }
 
 relation_ptr table_cache::shape_of(const table_id& table) const {
-  const auto found = known_.find(oid_of(table));
-  return found == known_.end() ? nullptr : found->second.shape;
+  const auto at = known_.find(oid_of(table));
+  return at == known_.end() ? nullptr : at->second.shape;
 }
 
 void table_cache::changed(const table_id& table) {

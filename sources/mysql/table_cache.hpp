@@ -39,7 +39,7 @@ public:
   enum class found : std::uint8_t { ready, held };
 
   /// A TABLE_MAP event. held: wanted() has to be provided first; then the same event again.
-  [[nodiscard]] result<found> describe(const event_view& in);
+  [[nodiscard]] result<found> describe(const event_view& in, log_writer by);
 
   /// What rows of this number are read with; null: it was never described.
   [[nodiscard]] entry* find(std::uint64_t id) noexcept;

@@ -82,8 +82,8 @@ TEST(gtid_set, is_encoded_with_and_without_tags) {
 TEST(gtid_set, refuses_what_is_none) {
   for (const auto& text :
        {std::string{"x"}, std::string{one}, with(one, "0"), with(one, "5-3"), with(one, "1-"),
-        with(one, "tagx"), with(one, "1:"), std::string{"3e11fa47-71ca-11e1-9e33:1"}})
-    EXPECT_FALSE(gtid_set::parse(text) && text.back() != ':') << text;
+        with(one, "tagx"), std::string{"3e11fa47-71ca-11e1-9e33:1"}})
+    EXPECT_FALSE(gtid_set::parse(text)) << text;
 }
 
 TEST(gtid_state, is_written_as_it_is_read_and_compares_by_domain) {
