@@ -269,6 +269,34 @@ std::vector<transaction_id> parse_owned(std::string_view text) {
   return out;
 }
 
+/// What a table can be loaded beside: nothing whose rows are in the log already and come to be seen
+/// later, and GTIDs to tell what a read has seen.
+result<void> check_first_start(connection& on) {
+  // MySQL shows them only to who has XA_RECOVER_ADMIN.
+  const auto prepared = on.query("XA RECOVER", "look for prepared XA transactions");
+  if (!prepared && on.broken())
+    return tl::unexpected(prepared.error());
+  if (prepared && !prepared->empty())
+    return fail(
+        errc::source_unavailable,
+        "{}: {} XA transactions are prepared and not committed: what they changed is in the "
+        "log before the start and cannot be followed; XA COMMIT them or XA ROLLBACK them "
+        "(XA RECOVER lists them)",
+        on.describe(), prepared->size());
+  if (on.version().is_mariadb)
+    return {};
+  const auto mode = on.query("SELECT @@GLOBAL.gtid_mode", "ask for gtid_mode");
+  if (!mode)
+    return tl::unexpected(mode.error());
+  if (mode->text(0, 0) != "ON")
+    return fail(
+        errc::source_misconfigured,
+        "gtid_mode is {}: without GTIDs nobody can tell what a read of the tables has seen, "
+        "so they cannot be loaded; turn it on (OFF_PERMISSIVE, ON_PERMISSIVE, ON)",
+        mode->text(0, 0));
+  return {};
+}
+
 // What is in the log up to `start` and not visible yet holds its GTID until it is.
 result<void> read_unproved(connection& on, prepared_source& out) {
   if (on.version().is_mariadb) {
@@ -376,18 +404,9 @@ result<prepared_source> prepare_source(const setup_request& request) {
     if (resume)
       if (auto good = check_resume(*resume, out, *found.log); !good)
         return tl::unexpected(good.error());
-  const auto is_first =
-      std::ranges::any_of(request.resumes, [](const auto& each) { return !each; });
-  if (is_first && !on->version().is_mariadb && found.log->gtids.empty()) {
-    const auto mode = on->query("SELECT @@GLOBAL.gtid_mode", "ask for gtid_mode");
-    if (!mode)
-      return tl::unexpected(mode.error());
-    if (mode->text(0, 0) != "ON" && mode->text(0, 0) != "ON_PERMISSIVE")
-      return fail(errc::source_misconfigured,
-                  "gtid_mode is {}: without GTIDs nobody can tell what a read of the tables has "
-                  "seen, so they cannot be loaded; turn it on (OFF_PERMISSIVE, ON_PERMISSIVE, ON)",
-                  mode->text(0, 0));
-  }
+  if (std::ranges::any_of(request.resumes, [](const auto& each) { return !each; }))
+    if (auto good = check_first_start(*on); !good)
+      return tl::unexpected(good.error());
   if (auto read = read_unproved(*on, out); !read)
     return tl::unexpected(read.error());
   return out;

@@ -240,6 +240,29 @@ TEST_P(mysql_stream, reads_a_large_transaction_while_credit_comes_and_goes) {
   EXPECT_EQ(all.size(), 20'002u);
 }
 
+TEST_P(mysql_stream, does_not_start_beside_a_prepared_transaction) {
+  db->sql("CREATE TABLE t (id int PRIMARY KEY)");
+  db->sql("XA START 'a'");
+  db->sql("INSERT INTO t VALUES (1)");
+  db->sql("XA END 'a'");
+  db->sql("XA PREPARE 'a'");
+  config::sync_config all;
+  all.key = "all";
+  all.is_pattern = true;
+  all.tables = {db->name() + ".*"};
+  const std::vector sections{all};
+  const auto strong = db->source(true);
+  const auto first = prepare_source(
+      {.source = strong, .sections = sections, .resumes = {std::nullopt}, .stop = {}});
+  const auto later =
+      prepare_source({.source = strong, .sections = sections, .resumes = {}, .stop = {}});
+  db->sql("XA ROLLBACK 'a'");
+
+  ASSERT_FALSE(first);
+  EXPECT_NE(first.error().detail.find("XA RECOVER"), std::string::npos);
+  EXPECT_TRUE(later) << later.error().detail;
+}
+
 INSTANTIATE_TEST_SUITE_P(servers, mysql_stream,
                          testing::Values("CDC_TEST_MARIADB", "CDC_TEST_MYSQL"),
                          [](const auto& which) {
