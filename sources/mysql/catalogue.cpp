@@ -18,11 +18,6 @@ std::string condition_of(const table_id& table) {
                      quote_literal(table.name));
 }
 
-/// MariaDB does not log a column that it does not store.
-bool is_left_out(bool is_mariadb, std::string_view extra) noexcept {
-  return is_mariadb && extra.find("VIRTUAL GENERATED") != std::string_view::npos;
-}
-
 } // namespace
 
 const logged_table& detail_of(const relation& shape) noexcept {
@@ -101,10 +96,6 @@ result<relation_ptr> catalogue::describe(const table_id& table) {
   auto detail = std::make_shared<logged_table>();
   for (std::size_t row = 0; row < found->size(); ++row) {
     const auto extra = found->text(row, 5);
-    if (is_left_out(on_.version().is_mariadb, extra)) {
-      detail->places.emplace_back();
-      continue;
-    }
     std::string name{found->text(row, 0)};
     auto type = type_from_catalogue(
         {.data_type = found->text(row, 1),
@@ -119,7 +110,6 @@ result<relation_ptr> catalogue::describe(const table_id& table) {
     made.attribute = static_cast<std::int16_t>(row + 1);
     made.is_identity_key = true;
     made.is_identity = extra.find("auto_increment") != std::string_view::npos;
-    detail->places.push_back(static_cast<std::uint16_t>(out.columns.size()));
     detail->types.push_back(*std::move(type));
     out.columns.push_back(std::move(made));
   }

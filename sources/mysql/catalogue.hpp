@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,6 @@ struct listed_table {
 /// What a shape's relation::detail is here.
 struct logged_table final : relation_detail {
   std::vector<column_type> types; ///< One for each column of the shape.
-  /// For each column of the table, in its order, the shape's; none: one that the log leaves out.
-  std::vector<std::optional<std::uint16_t>> places;
 };
 
 [[nodiscard]] const logged_table& detail_of(const relation& shape) noexcept;

@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::uint64_t token_limit = std::uint64_t{1} << 51;
 constexpr std::uint64_t offset_max = 0xffff'ffff;
-// Between two generations, and below a first one whose numbers are too high to stand as they are.
-constexpr std::uint64_t generation_step = std::uint64_t{1} << 40;
-constexpr std::uint64_t number_max_at_start = 1 << 17;
+constexpr std::uint64_t generation_step = std::uint64_t{1} << 40; // between two
 
 template <class T>
 bool read_number(std::string_view text, T& out) noexcept {
@@ -55,10 +53,7 @@ result<coordinates> coordinates::starting_in(std::string_view file) {
   if (!name)
     return no_log_file(file);
   coordinates out;
-  const auto base = name->number > number_max_at_start
-                        ? -static_cast<std::int64_t>((name->number - 1) << 32)
-                        : std::int64_t{0};
-  out.generations_.push_back({.from = 0, .base = base, .log = std::string{name->log}});
+  out.generations_.push_back({.from = 0, .base = 0, .log = std::string{name->log}});
   return out;
 }
 
@@ -76,8 +71,8 @@ result<position> coordinates::token(std::string_view file, std::uint64_t offset)
                 file, offset);
   if (out >= token_limit)
     return fail(errc::source_misconfigured,
-                "the server's log is at {}:{}, beyond what a position can say: start afresh, which "
-                "counts its files anew",
+                "the server's log is at {}:{}, beyond what a position can say: RESET BINARY LOGS "
+                "at the server counts its files anew",
                 file, offset);
   return position{out};
 }

@@ -85,12 +85,18 @@ result<void> log_dump::read() {
   }
 }
 
-result<void> log_dump::prepare(connection& on) const {
+result<void> log_dump::prepare(connection& on) {
   constexpr auto doing = "prepare to read the log";
+  const auto found = on.query("SELECT @@GLOBAL.binlog_checksum", doing);
+  if (!found)
+    return tl::unexpected(found.error());
+  const std::string algorithm{found->text(0, 0)};
+  negotiated_ = algorithm == "CRC32" ? checksum::crc32 : checksum::off;
   // Events of the file come with their checksums as they are, whatever is agreed on; but the server
   // refuses whoever says nothing.
-  std::string settings = "SET @master_binlog_checksum = @@GLOBAL.binlog_checksum, "
-                         "@master_heartbeat_period = 1000000000";
+  auto settings = fmt::format("SET @master_binlog_checksum = {}, "
+                              "@master_heartbeat_period = 1000000000",
+                              quote_literal(algorithm));
   if (on.version().is_mariadb) {
     settings += ", @mariadb_slave_capability = 4";
     if (request_.gtids)
@@ -99,10 +105,10 @@ result<void> log_dump::prepare(connection& on) const {
   } else {
     // The server ends an older stream with the same UUID, as it does with the same server_id.
     const auto id = fmt::format("{:08x}-cdc0-0000-0000-000000000000", request_.server_id);
-    settings += fmt::format(", @source_binlog_checksum = @@GLOBAL.binlog_checksum, "
+    settings += fmt::format(", @source_binlog_checksum = {}, "
                             "@source_heartbeat_period = 1000000000, @replica_uuid = '{}', "
                             "@slave_uuid = '{}'",
-                            id, id);
+                            quote_literal(algorithm), id, id);
   }
   return on.run(settings, doing);
 }

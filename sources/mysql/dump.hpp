@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "messages/error.hpp"
+#include "sources/mysql/binlog/event.hpp"
 #include "sources/mysql/coordinates.hpp"
 #include "sources/mysql/endpoint.hpp"
 #include "sources/mysql/event_queue.hpp"
@@ -36,17 +38,21 @@ public:
   /// Each event as the protocol brings it, its header first; and the error it ended with.
   [[nodiscard]] event_queue& events() noexcept { return events_; }
 
+  /// What the events have that the server makes up itself; known before the first.
+  [[nodiscard]] checksum negotiated() const noexcept { return negotiated_; }
+
   /// The thread ends soon; no one waits for it before the destructor.
   void stop() noexcept;
 
 private:
   void run();
   [[nodiscard]] result<void> read();
-  [[nodiscard]] result<void> prepare(connection& on) const;
+  [[nodiscard]] result<void> prepare(connection& on);
   [[nodiscard]] result<void> command(connection& on) const;
 
   dump_request request_;
   event_queue events_;
+  std::atomic<checksum> negotiated_{checksum::off};
   std::shared_ptr<stop_signal> stop_ = std::make_shared<stop_signal>();
   std::thread thread_;
 };

@@ -76,8 +76,9 @@ std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
 }
 
 std::optional<gtid_set::interval> parse_interval(std::string_view text) noexcept {
+  const auto is_one = text.find('-') == std::string_view::npos;
   const auto first = parse_number(take_until(text, '-'));
-  const auto last = text.empty() ? first : parse_number(trimmed(text));
+  const auto last = is_one ? first : parse_number(trimmed(text));
   if (!first || !last || *last < *first)
     return std::nullopt;
   return gtid_set::interval{*first, *last};

@@ -13,21 +13,12 @@
 #include "messages/checkpoint.hpp"
 #include "messages/error.hpp"
 #include "messages/relation.hpp"
+#include "sources/finding.hpp"
 #include "sources/postgres/slots.hpp"
 
 namespace cdc::sources::postgres {
 
-/// One line of what an inspection found.
-struct finding {
-  enum class level : std::uint8_t {
-    good,
-    warning, ///< It runs, but someone should know.
-    bad,     ///< It does not run before this is changed.
-  };
-  level severity = level::good;
-  errc code = errc::source_misconfigured; ///< Of a bad one.
-  std::string text; ///< Names the object, and the SQL where SQL is the way on.
-};
+using sources::finding;
 
 /// A table that a section takes.
 struct chosen_table {
