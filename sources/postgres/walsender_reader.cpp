@@ -10,7 +10,7 @@ namespace cdc::sources::postgres {
 namespace {
 
 // A row that waits for more of a busy stream waits a millisecond at most, the next nap included.
-constexpr std::chrono::microseconds block_age_max{600};
+constexpr std::chrono::microseconds block_age_max{800};
 // A stream without a message for this long is asked for single bytes too: a message of hundreds of
 // megabytes is not silence.
 constexpr std::chrono::milliseconds silence_min{100};

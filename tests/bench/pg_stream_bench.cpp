@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
                        .resume = {},
                        .system_identifier = {}},
                       {});
-  const std::chrono::microseconds nap{argc > 5 ? std::atol(argv[5]) : 400};
+  const std::chrono::microseconds nap{argc > 5 ? std::atol(argv[5]) : 200};
   const auto began = clock::now();
   const auto did = drain(*log, shapes, must(parse_lsn(argv[4])), nap);
   const std::chrono::duration<double> took = clock::now() - began;
