@@ -56,7 +56,8 @@ private:
   int number_;
 };
 
-/// SIGINT and SIGTERM as something to poll. Made before any thread is, so that none takes them.
+/// SIGINT, SIGTERM and SIGHUP as something to poll. Made before any thread is, so that none takes
+/// them.
 class stop_signals {
 public:
   stop_signals() : from_(block()) {}
@@ -69,11 +70,18 @@ public:
 
 private:
   static int block() {
+  static bool is_ignored(int signal) {
+    struct sigaction how {};
+    return ::sigaction(signal, nullptr, &how) == 0 && how.sa_handler == SIG_IGN;
+  }
+
     sigset_t wanted;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGINT);
     sigaddset(&wanted, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+    if (!is_ignored(SIGHUP)) // by nohup: it is to outlive its terminal
+      sigaddset(&wanted, SIGHUP);
     std::signal(SIGPIPE, SIG_IGN);
     return ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   }
