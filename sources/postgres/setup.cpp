@@ -52,6 +52,19 @@ result<void> create_publications(connection& admin, const survey& found) {
   return {};
 }
 
+/// Which entry of the catalogue publishes each table, now that all publications are there.
+result<void> note_entries(connection& on, prepared_source& into) {
+  for (const auto& name : into.publications) {
+    const auto is = read_publication(on, name);
+    if (!is)
+      return tl::unexpected(is.error());
+    for (auto& each : into.tables)
+      if (*is && each.published_by == 0)
+        each.published_by = (*is)->entry_of(*each.shape);
+  }
+  return {};
+}
+
 std::vector<position> known_resumes(const setup_request& request) {
   std::vector<position> out;
   for (const auto& each : request.resumes) {
@@ -283,6 +296,8 @@ result<prepared_source> prepare_source(const setup_request& request) {
   for (const auto& each : found->findings) {
     if (each.severity == finding::level::warning)
       out.notes.push_back(each.text);
+  if (auto noted = note_entries(with->on, out); !noted)
+    return tl::unexpected(noted.error());
   }
   return out;
 }

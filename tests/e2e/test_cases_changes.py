@@ -313,3 +313,23 @@ def test_a_table_that_was_left_out_for_a_while_is_loaded_anew(database, pipeline
     both = pipeline(section("t", table="public.t"), section("u", table="public.u"), slot=both.slot)
     assert both.once() == 0
     assert both.equal("public.t") and both.equal("public.u")
+
+
+@pytest.mark.parametrize("published", ["FOR TABLE public.t, public.u", "FOR TABLES IN SCHEMA public"])
+def test_a_table_that_was_out_of_the_publication_for_a_while_is_loaded_anew(database, pipeline, published):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY)", "CREATE TABLE public.u (id int PRIMARY KEY)",
+                 "INSERT INTO public.t SELECT generate_series(1, 100)", "INSERT INTO public.u VALUES (1)")
+    run = pipeline(section("t", table="public.t"), section("u", table="public.u"))
+    name = f'"{run.slot}_pub"'
+    database.run(f"CREATE PUBLICATION {name} {published}")
+    assert run.once() == 0
+    what = "TABLES IN SCHEMA public" if "SCHEMA" in published else "TABLE public.t"
+    database.run(f"ALTER PUBLICATION {name} DROP {what}", "DELETE FROM public.t WHERE id > 50",
+                 "INSERT INTO public.t VALUES (1000)", f"ALTER PUBLICATION {name} ADD {what}",
+                 "INSERT INTO public.t VALUES (2000)", "INSERT INTO public.u VALUES (2)")
+    assert run.once() == 0
+    assert run.equal("public.t") and run.equal("public.u")
+    assert "public.t was taken out of the publication and put back" in run.log()
+    assert run.once() == 0
+    assert run.log().count("public.t was taken out") == 1
+    assert ("public.u was taken out" in run.log()) == ("SCHEMA" in published)
