@@ -167,9 +167,9 @@ def test_a_publication_that_the_log_was_written_without_is_named_with_the_way_on
 
     database.run(f'DROP PUBLICATION "{run.slot}_pub_append"', f'DROP PUBLICATION "{run.slot}_pub"')
     more.start()
-    ends(more, f"{run.slot}_pub", "tart afresh")
+    ends(more, f"{run.slot}_pub", "un --fresh-slot-and-load")
     checked = more.command("validate")
-    assert checked.returncode == 1 and "tart afresh" in checked.stdout
+    assert checked.returncode == 1 and "un --fresh-slot-and-load" in checked.stdout
 
 
 def test_a_slot_of_another_plugin_is_refused(database, pipeline, table):
@@ -218,7 +218,7 @@ def test_a_slot_in_use_names_the_pid(database, pipeline, table):
     assert first.running
 
 
-def test_B028_a_lost_slot_is_named_and_not_reloaded_in_silence(servers, pipeline):
+def test_B028_B091_a_lost_slot_is_named_and_not_reloaded_in_silence(servers, pipeline, tmp_path):
     server = servers(15, "max_slot_wal_keep_size=32MB", "max_wal_size=64MB", "min_wal_size=32MB")
     database = server.new_database()
     try:
@@ -229,7 +229,13 @@ def test_B028_a_lost_slot_is_named_and_not_reloaded_in_silence(servers, pipeline
             database.run("SELECT pg_logical_emit_message(false, 'fill', repeat('x', 1000000)) FROM generate_series(1, 14)",
                          "SELECT pg_switch_wal()", "CHECKPOINT")
         run.start()
-        ends(run, run.slot, "lost", within=40)
+        ends(run, run.slot, "lost", "run --fresh-slot-and-load", within=40)
+        assert "lost" in run.command("validate").stdout
+        database.run("DELETE FROM public.t", "INSERT INTO public.t VALUES (2, 'b')")
+        run.start("--fresh-slot-and-load")
+        run.until_equal("public.t")
+        assert run.stop() == 0
+        assert run.once() == 0
     finally:
         database.drop()
 
@@ -247,12 +253,17 @@ def test_a_target_older_than_the_slot_is_refused_by_name(database, pipeline, tab
         left.unlink()
     shutil.copy(tmp_path / "copy.db", run.path)
     run.start()
-    ends(run, run.slot, "/", "fresh")
+    ends(run, run.slot, "/", "run --fresh-slot-and-load")
 
 
 def test_a_target_file_that_is_no_database(pipeline, table):
     run = pipeline(T)
     run.path.write_text("this is no database, but it is long enough to look like a file" * 20)
+        shutil.copy(run.path, tmp_path / "copy.db")
+        run.start()
+        ends(run, run.slot, "lost", "run --fresh-slot-and-load", within=40)
+        # A copy from before points at the same slot: no better, and no loop.
+        shutil.copy(tmp_path / "copy.db", run.path)
     run.start()
     ends(run, "target.db", "database")
 
