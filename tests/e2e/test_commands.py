@@ -58,6 +58,17 @@ def test_every_mistake_is_said_at_once(database, pipeline, table):
     assert untouched(database, run)
 
 
+def test_no_statement_publishes_a_table_that_is_refused(database, pipeline, table):
+    database.run("CREATE TABLE public.k (v int)")
+    run = pipeline(T, section("k", table="public.k"))
+    said = run.command("validate").stdout
+    assert 'would run: CREATE PUBLICATION' in said and 'FOR TABLE "public"."t" WITH' in said, said
+    assert "will run" not in said
+    database.run(f'CREATE PUBLICATION "{run.slot}_pub" FOR TABLE public.t')
+    said = run.command("validate").stdout
+    assert "ALTER PUBLICATION" not in said and "public.k" in said, said
+
+
 def test_mistakes_of_a_file_end_with_status_2(pipeline, table):
     run = pipeline(T + "colums = 1\n", engine="batch_size = 0")
     said = run.command("validate")
