@@ -69,6 +69,22 @@ def test_no_statement_publishes_a_table_that_is_refused(database, pipeline, tabl
     assert "ALTER PUBLICATION" not in said and "public.k" in said, said
 
 
+def test_names_never_steer_the_terminal(database, pipeline, tmp_path):
+    names = ("esc\x1b[31m", "line\nbreak", "one\u009b2J")
+    database.run(*(f'CREATE TABLE public."{name}" (v int)' for name in names))
+    run = pipeline(*(section(f"s{i}", table=f'public."{name}"') for i, name in enumerate(names)))
+    for words in (["validate"], ["run"], ["status"]):
+        said = run.command(*words)
+        text = said.stdout + said.stderr
+        assert "\x1b" not in text and "\u009b" not in text, repr(text)
+        assert words == ["status"] or ("esc\\x1b[31m" in text and "one\\u009b2J" in text), repr(text)
+    written = tmp_path / "init.toml"
+    said = call("init", "--source", database.url, "--target", "sqlite:x.db", "-o", written)
+    assert said.returncode == 0, said.stderr
+    assert "\x1b" not in written.read_text()
+    assert call("validate", written, CDC_SOURCE_URL=database.url).returncode == 0
+
+
 def test_mistakes_of_a_file_end_with_status_2(pipeline, table):
     run = pipeline(T + "colums = 1\n", engine="batch_size = 0")
     said = run.command("validate")
