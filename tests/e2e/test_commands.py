@@ -85,6 +85,13 @@ def test_names_never_steer_the_terminal(database, pipeline, tmp_path):
     assert call("validate", written, CDC_SOURCE_URL=database.url).returncode == 0
 
 
+def test_a_pipe_as_configuration_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "cdc.toml")
+    for words in (["validate", tmp_path / "cdc.toml"], ["run", "--config-dir", tmp_path]):
+        said = call(*words, within=10)
+        assert said.returncode == 2 and "pipe" in said.stdout + said.stderr
+
+
 def test_mistakes_of_a_file_end_with_status_2(pipeline, table):
     run = pipeline(T + "colums = 1\n", engine="batch_size = 0")
     said = run.command("validate")
