@@ -333,3 +333,17 @@ def test_a_table_that_was_out_of_the_publication_for_a_while_is_loaded_anew(data
     assert run.once() == 0
     assert run.log().count("public.t was taken out") == 1
     assert ("public.u was taken out" in run.log()) == ("SCHEMA" in published)
+
+
+def test_a_column_that_takes_another_type_names_the_option_that_helps(database, pipeline, tmp_path):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, n int)", "INSERT INTO public.t VALUES (1, 7)")
+    run = pipeline(section("t", table="public.t"))
+    assert run.once() == 0
+    database.run("ALTER TABLE public.t ALTER n TYPE text", "INSERT INTO public.t VALUES (2, 'seven')")
+    checked = run.command("validate")
+    assert checked.returncode == 1 and 'schema_changes = "add"' in checked.stdout, checked.stdout
+    assert run.once() == 1 and 'schema_changes = "add"' in run.log()
+    run = pipeline(section("t", table="public.t"), slot=run.slot,
+                   target=f'[target]\nflavor = "sqlite"\npath = "{run.path}"\nschema_changes = "add"\n')
+    assert run.once() == 0
+    assert run.target("SELECT n FROM t WHERE id = 2") == [("seven",)]
