@@ -11,7 +11,7 @@ import pytest
 
 from support.fault_proxy import FaultProxy
 from support.pipeline import eventually, section
-from support.server import Database, Server
+from support.server import Database, Server, Session
 
 T = section("t", table="public.t")
 
@@ -36,7 +36,7 @@ def test_every_mistake_of_a_file_is_reported_at_once_and_nothing_is_touched(data
     run = pipeline(T + "colums = [\"id\"]\n", section("u", table="public.t", into="t"),
                    engine='batch_size = "many"\ncheckpoint_interval_ms = 500')
     run.start()
-    ends(run, "cdc.toml:", "colums", "columns", "batch_size", status=2)
+    ends(run, "cdc.toml:", "colums", "columns", "batch_size", "sync.u.table", status=2)
     assert not run.path.exists()
     assert database.value("SELECT count(*) FROM pg_publication") == 0
 
@@ -86,6 +86,31 @@ def test_a_certificate_for_another_name_is_refused(database, pipeline, table, se
 def test_an_unknown_database_is_named(database, pipeline, table):
     run = pipeline(T, url=database.url.rsplit("/", 1)[0] + "/nowhere").start()
     ends(run, "nowhere", within=20)
+
+
+def test_a_host_without_an_address_is_named(database, pipeline, table):
+    run = pipeline(T, url=database.url.replace("127.0.0.1", "db.nowhere.invalid"), source="reconnect_max = 1").start()
+    ends(run, "db.nowhere.invalid", within=60)
+
+
+def test_another_server_under_the_same_address_is_refused_by_name(ground, database, pipeline, table):
+    proxy = FaultProxy(database.server.port)
+    run = pipeline(T, url=database.url.replace(str(database.server.port), str(proxy.port)))
+    assert run.once() == 0
+    other = Server(15, f"{ground}/another")
+    try:
+        with Session(other.url) as session:
+            session.run(f'CREATE DATABASE "{database.name}"')
+        Database(other, database.name).run("CREATE TABLE public.t (id int PRIMARY KEY, v text)")
+        proxy.upstream = other.port
+        run.start()
+        ends(run, "another stream", "target.db", within=40)
+        assert run.target("SELECT count(*) FROM t") == [(500,)]
+        checked = run.command("validate")
+        assert checked.returncode == 1 and "another stream" in checked.stdout
+    finally:
+        proxy.close()
+        other.stop("immediate")
 
 
 def test_a_server_that_is_down_is_retried_and_then_given_up(database, pipeline, table):
