@@ -253,6 +253,11 @@ def test_B028_B091_a_lost_slot_is_named_and_not_reloaded_in_silence(servers, pip
         for _ in range(6):
             database.run("SELECT pg_logical_emit_message(false, 'fill', repeat('x', 1000000)) FROM generate_series(1, 14)",
                          "SELECT pg_switch_wal()", "CHECKPOINT")
+        shutil.copy(run.path, tmp_path / "copy.db")
+        run.start()
+        ends(run, run.slot, "lost", "run --fresh-slot-and-load", within=40)
+        # A copy from before points at the same slot: no better, and no loop.
+        shutil.copy(tmp_path / "copy.db", run.path)
         run.start()
         ends(run, run.slot, "lost", "run --fresh-slot-and-load", within=40)
         assert "lost" in run.command("validate").stdout
@@ -284,11 +289,6 @@ def test_a_target_older_than_the_slot_is_refused_by_name(database, pipeline, tab
 def test_a_target_file_that_is_no_database(pipeline, table):
     run = pipeline(T)
     run.path.write_text("this is no database, but it is long enough to look like a file" * 20)
-        shutil.copy(run.path, tmp_path / "copy.db")
-        run.start()
-        ends(run, run.slot, "lost", "run --fresh-slot-and-load", within=40)
-        # A copy from before points at the same slot: no better, and no loop.
-        shutil.copy(tmp_path / "copy.db", run.path)
     run.start()
     ends(run, "target.db", "database")
 
@@ -323,6 +323,57 @@ def test_two_processes_never_write_one_file(database, pipeline, table):
     assert first.running
 
 
+def acknowledged(run):
+    """What the source was told is durable, and what the target holds."""
+    told = run.database.value(f"SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = '{run.slot}'")
+    return tuple(int(half, 16) for half in told.split("/"))
+
+
+def test_a_target_that_may_not_be_written_is_named_and_nothing_is_acknowledged(database, pipeline, tmp_path, table):
+    folder = tmp_path / "sealed"
+    folder.mkdir()
+    if os.system(f"mount -t tmpfs -o size=20m tmpfs {folder} 2>/dev/null") != 0:
+        pytest.skip("no right to mount a file system")
+    try:
+        run = pipeline(T, target=f'[target]\nflavor = "sqlite"\npath = "{folder}/x.db"\n')
+        run.path = folder / "x.db"
+        assert run.once() == 0
+        before = acknowledged(run)
+        database.run("INSERT INTO public.t VALUES (3000, 'kept')")
+        os.system(f"mount -o remount,ro {folder}")
+        assert "x.db" in [line for line in run.command("validate").stdout.splitlines() if line.startswith("✗")][0]
+        run.start()
+        ends(run, "x.db", "ead-only")
+        assert acknowledged(run) == before
+        os.system(f"mount -o remount,rw {folder}")
+        run.start()
+        run.until_equal("public.t")
+        assert run.stop() == 0
+        (folder / "x.db").unlink()
+        os.system(f"mount -o remount,ro {folder}")
+        empty = pipeline(T, folder="q", target=f'[target]\nflavor = "sqlite"\npath = "{folder}/new.db"\n').start()
+        ends(empty, "new.db", "ead-only")
+    finally:
+        run.kill()
+        os.system(f"umount {folder}")
+
+
+def test_a_target_that_is_locked_for_long_is_named_and_nothing_is_acknowledged(database, pipeline, table):
+    run = pipeline(T, engine="retry_max = 1000").start()
+    run.until_equal("public.t")
+    foreign = sqlite3.connect(run.path, isolation_level=None)
+    foreign.execute("BEGIN IMMEDIATE")
+    written = run.target("SELECT resume FROM _cdc_checkpoint")
+    database.run("INSERT INTO public.t VALUES (2000, 'waits')")
+    end = database.value("SELECT pg_current_wal_lsn()")
+    eventually(lambda: "keeps the database locked" in run.log(), within=60, what="a word about the lock")
+    assert run.running and run.target("SELECT resume FROM _cdc_checkpoint") == written
+    assert acknowledged(run) < tuple(int(half, 16) for half in end.split("/"))
+    foreign.execute("ROLLBACK")
+    foreign.close()
+    run.until_equal("public.t")
+
+
 def test_a_target_that_is_locked_by_a_foreign_writer_is_waited_for(database, pipeline, table):
     run = pipeline(T).start()
     run.until_equal("public.t")
@@ -346,7 +397,9 @@ def test_a_disk_that_is_full_loses_nothing(database, pipeline, tmp_path, table):
         run.start()
         run.until_equal("public.t")
         database.run("INSERT INTO public.t SELECT i, repeat('x', 2000) FROM generate_series(10000, 12500) i")
+        end = database.value("SELECT pg_current_wal_lsn()")
         eventually(lambda: "full" in run.log() or "space" in run.log(), within=60, what="a word about the disk")
+        assert acknowledged(run) < tuple(int(half, 16) for half in end.split("/"))
         os.system(f"mount -o remount,size=60m {small}")
         if not run.running:
             run.start()
