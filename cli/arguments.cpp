@@ -189,7 +189,8 @@ described_option describe(const CLI::Option& option) {
   const auto type = option.get_type_name();
   out.is_positional = option.get_positional();
   out.takes_value = option.get_items_expected_max() > 0;
-  out.takes_path = type == "FILE" || type == "DIR";
+  out.takes_file = type == "FILE";
+  out.takes_folder = type == "DIR";
   out.choices = alternatives(type);
   return out;
 }
