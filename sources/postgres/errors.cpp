@@ -166,11 +166,12 @@ error statement_error(const pg_result* from, std::string_view server, std::strin
   const auto is_without_publication =
       sqlstate == "42704" && says(field(PG_DIAG_MESSAGE_PRIMARY), "publication");
   if (is_without_publication)
-    return {errc_of(sqlstate),
-            fmt::format(
-                "{}: cannot {}: {} (SQLSTATE {}). If it does now, it was made after what is "
-                "to be read was written: run --fresh-slot-and-load, which drops it and loads anew",
-                server, doing, one_line(field(PG_DIAG_MESSAGE_PRIMARY)), sqlstate)};
+    return {
+        errc_of(sqlstate),
+        fmt::format("{}: cannot {}: {} (SQLSTATE {}). If it does now, it was made after what is "
+                    "to be read was written: run --fresh-slot-and-load, which drops the slot and "
+                    "loads anew",
+                    server, doing, one_line(field(PG_DIAG_MESSAGE_PRIMARY)), sqlstate)};
   const auto quotes_values = sqlstate.starts_with("22") || sqlstate.starts_with("23");
   return {errc_of(sqlstate), fmt::format("{}: cannot {}: {} (SQLSTATE {})", server, doing,
                                          quotes_values ? "a value was refused"
