@@ -155,7 +155,7 @@ private:
 
   void add_actors() {
     const auto command =
-        add<actors_options>("actors", "Show the actors of a running process, live");
+        add<actors_options>("actors", "Show the actors of a running process, as they are now");
     auto& to = *command.options;
     auto* config = command.to
                        ->add_option("config,-c,--config", to.config,

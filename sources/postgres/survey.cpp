@@ -290,7 +290,7 @@ result<void> survey_slot(connection& on, const config::source_config& source, su
     into.good(fmt::format("slot {} keeps {} MB of log", source.slot_name,
                           (*slot)->pressure.retained_bytes >> 20));
   else if (fit.error().code == errc::slot_in_use)
-    into.warn(fit.error().detail);
+    into.warn(fit.error().detail + " (unless it is this very pipeline)");
   else
     into.bad(fit.error().code, fit.error().detail);
   return {};
