@@ -155,7 +155,7 @@ private:
 
   void add_actors() {
     const auto command =
-        add<actors_options>("actors", "Show the actors of a running process, live");
+        add<actors_options>("actors", "Show the actors of a running process, as they are now");
     auto& to = *command.options;
     auto* config = command.to
                        ->add_option("config,-c,--config", to.config,
@@ -189,7 +189,8 @@ described_option describe(const CLI::Option& option) {
   const auto type = option.get_type_name();
   out.is_positional = option.get_positional();
   out.takes_value = option.get_items_expected_max() > 0;
-  out.takes_path = type == "FILE" || type == "DIR";
+  out.takes_file = type == "FILE";
+  out.takes_folder = type == "DIR";
   out.choices = alternatives(type);
   return out;
 }

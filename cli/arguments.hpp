@@ -90,7 +90,8 @@ struct described_option {
   std::string help;
   bool is_positional = false; ///< It may stand without a name (too).
   bool takes_value = false;
-  bool takes_path = false;          ///< A file, or a folder.
+  bool takes_file = false;
+  bool takes_folder = false;
   std::vector<std::string> choices; ///< What the value may be, where that is a fixed list.
 };
 

@@ -66,7 +66,7 @@ public:
     prepared_ = std::move(*prepared);
     supervision::ready_source out;
     for (const auto& table : prepared_.tables)
-      out.tables.push_back({table.shape, table.section});
+      out.tables.push_back({table.shape, table.section, table.published_by});
     out.start = prepared_.start;
     out.log_end = *end;
     out.unproved = prepared_.unproved;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Far above any configuration, and far below what a wrong path such as a device would give.
+// Far above any configuration, and far below what a wrong path would give.
 constexpr std::size_t file_size_max = std::size_t{4} << 20;
 
 std::optional<std::string> process_environment(const char* name) {
@@ -33,6 +33,8 @@ result<std::string> read_text(const fs::path& file) {
   std::error_code broken;
   if (fs::is_directory(file, broken))
     return cannot("it is a folder; name its files, or give it with --config-dir");
+  if (fs::exists(file, broken) && !fs::is_regular_file(file, broken)) // opening a pipe may hang
+    return cannot("it is a pipe or a device; write it to a file first");
   errno = 0;
   std::ifstream in{file, std::ios::binary};
   if (!in)

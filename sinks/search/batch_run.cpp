@@ -257,7 +257,7 @@ void batch_run::refuse(const bulk_item& item, const item_answer& answer) {
 // -- what may have to be done again ---------------------------------------------------------------
 
 void batch_run::insist(std::string_view method, std::string target,
-                       std::shared_ptr<const std::string> body,
+                       const std::shared_ptr<const std::string>& body,
                        std::function<void(const http::response&)> then) {
   http::request ask{.method = method, .target = target, .body = *body, .owner = body};
   with_.over.send(std::move(ask), [self = shared_from_this(), method, target = std::move(target),
@@ -371,7 +371,7 @@ void batch_run::on_page(const http::response& said) {
   remove_page(body, page->documents.size());
 }
 
-void batch_run::remove_page(std::shared_ptr<const std::string> body, std::size_t documents) {
+void batch_run::remove_page(const std::shared_ptr<const std::string>& body, std::size_t documents) {
   const auto then = [this, body, documents](const http::response& said) {
     const auto items = read_bulk_answer(said.body, documents);
     if (!items)

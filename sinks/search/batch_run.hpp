@@ -73,7 +73,8 @@ private:
   // -- what may have to be done again -------------------------------------------------------------
   /// Sends, again and again while the target says "later"; an answer with another status is given
   /// on, and one that ends the writing fails the batch.
-  void insist(std::string_view method, std::string target, std::shared_ptr<const std::string> body,
+  void insist(std::string_view method, std::string target,
+              const std::shared_ptr<const std::string>& body,
               std::function<void(const http::response&)> then);
   /// False when the batch has failed instead.
   bool wait_again(verdict why, const error& last, std::function<void()> then);
@@ -90,7 +91,7 @@ private:
   void refresh(std::function<void()> then);
   void end_truncate();
   void on_page(const http::response& said);
-  void remove_page(std::shared_ptr<const std::string> body, std::size_t documents);
+  void remove_page(const std::shared_ptr<const std::string>& body, std::size_t documents);
   void next_page();
 
   writing& with_;

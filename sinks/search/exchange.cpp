@@ -53,7 +53,7 @@ result<http::response> exchange::ask(std::string_view method, std::string target
   }
 }
 
-result<http::response> exchange::demand(std::string_view method, std::string target,
+result<http::response> exchange::demand(std::string_view method, const std::string& target,
                                         std::string body) {
   auto said = ask(method, target, std::move(body));
   if (said && said->status >= 300)

@@ -12,6 +12,7 @@ class FaultProxy:
     delay     seconds added to every piece, each way
     stalled   nothing is forwarded and nothing closed: a black hole
     refusing  new connections are closed at once
+    asked     bytes that went to the server so far
     """
 
     def __init__(self, port):
@@ -19,6 +20,7 @@ class FaultProxy:
         self.delay = 0.0
         self.stalled = False
         self.refusing = False
+        self.asked = 0
         self._cut_after = None
         self._pairs = set()
         self._loop = asyncio.new_event_loop()
@@ -72,6 +74,8 @@ class FaultProxy:
                         return
                 writer.write(data)
                 await writer.drain()
+                if not counted:
+                    self.asked += len(data)
         except (OSError, ConnectionError):
             pass
         finally:
