@@ -17,6 +17,7 @@ actors::http::sync_door sync_door_of(std::shared_ptr<const config::pipeline_conf
     const auto at = postgres::parse_lsn(text);
     return at ? std::optional{*at} : std::nullopt;
   };
+  out.spell = [](position at) { return postgres::to_lsn(at); };
   out.current = [log] { return log->ask(); };
   out.nudge = [log] { return log->move_on(); };
   out.refresh = [config](std::size_t sink, const std::vector<std::string>& names) {

@@ -19,6 +19,7 @@ namespace cdc::actors::http {
 struct sync_door {
   std::string name; ///< The pipeline's.
   std::function<std::optional<position>(std::string_view)> parse;
+  position_speller spell = spell_token;
   std::function<result<position>()> current; ///< Where the source's log ends now.
   std::function<result<void>()> nudge;       ///< Moves the log on, so that an idle one is passed.
   /// Makes what was written to these names of a sink visible to searches.

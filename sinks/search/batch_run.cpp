@@ -437,6 +437,7 @@ void batch_run::on_put_aside() {
   const auto id = plan_->keys().id(key);
   with_.quarantine.add(index_of(key), id,
                        {with_.quarantine.id_for(index_of(key), id), plan_->version(key)});
+  with_.show_pace();
   report_.refused.push_back(
       {.number = plan_->change_number(key),
        .reason = fmt::format("index {}, document {}: {}", index_of(key), id, it.reason),
@@ -455,6 +456,7 @@ void batch_run::forget_next(std::function<void()> then) {
     return forget_next(std::move(then));
   const auto gone = [this, it, then](const auto&) {
     with_.quarantine.erase(it.index, it.id);
+    with_.show_pace();
     forget_next(then);
   };
   insist("DELETE", reject_path(known->id), std::make_shared<const std::string>(), gone, gone);

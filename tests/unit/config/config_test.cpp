@@ -227,7 +227,7 @@ TEST(config, knows_options_of_every_section) {
   EXPECT_TRUE(knows("target", "numeric", true));
   EXPECT_TRUE(knows("engine", "txn_buffer_cap_mb", true));
   EXPECT_TRUE(knows("metrics", "token_env", true));
-  EXPECT_TRUE(knows("api", "bind", false));
+  EXPECT_TRUE(knows("api", "bind", true));
   EXPECT_TRUE(knows("log.areas", "engine", true));
   EXPECT_TRUE(knows("sync", "constants", true));
   EXPECT_TRUE(knows("sync", "children", false));

@@ -129,7 +129,7 @@ TEST(verdict, of_an_item_is_success_where_the_target_is_further) {
   EXPECT_EQ(judge_item({200}, false), verdict::done);
   EXPECT_EQ(judge_item({409, "version_conflict_engine_exception"}, false), verdict::done);
   EXPECT_EQ(judge_item({404}, true), verdict::done);
-  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, true), verdict::done);
+  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, true), verdict::missing);
 }
 
 TEST(verdict, tells_what_passes_from_what_does_not) {
@@ -137,8 +137,9 @@ TEST(verdict, tells_what_passes_from_what_does_not) {
   EXPECT_EQ(judge_item({429, "cluster_block_exception"}, false), verdict::blocked);
   EXPECT_EQ(judge_item({403, "cluster_block_exception"}, false), verdict::blocked);
   EXPECT_EQ(judge_item({403, "security_exception"}, false), verdict::halted);
-  EXPECT_EQ(judge_item({503, "unavailable_shards_exception"}, false), verdict::again);
-  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, false), verdict::halted);
+  EXPECT_EQ(judge_item({503, "unavailable_shards_exception"}, false), verdict::blocked);
+  EXPECT_EQ(judge_item({503, "node_closed_exception"}, false), verdict::again);
+  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, false), verdict::missing);
   EXPECT_EQ(judge_item({400, "mapper_parsing_exception"}, false), verdict::refused);
   EXPECT_EQ(judge({413}), verdict::too_large);
   EXPECT_EQ(judge({401}), verdict::halted);
@@ -149,8 +150,7 @@ TEST(verdict, that_ends_the_writing_says_what_to_do) {
   EXPECT_EQ(error_of({401}, "x").code, errc::permission_denied);
   EXPECT_NE(error_of({401}, "x").detail.find("password_env"), std::string::npos);
   EXPECT_EQ(error_of({403, "security_exception"}, "x").code, errc::permission_denied);
-  EXPECT_NE(error_of({404, "index_not_found_exception"}, "x").detail.find("alias"),
-            std::string::npos);
+  EXPECT_EQ(error_of({404, "index_not_found_exception"}, "x").code, errc::target_unavailable);
   EXPECT_EQ(error_of({503}, "x").code, errc::target_unavailable);
 }
 
