@@ -40,7 +40,10 @@ public:
         "Exit status: 0 done, 1 something is wrong, 2 the arguments or a configuration are.");
     add_run();
     add_validate();
+    add_bootstrap();
     add_status();
+    add_rejects();
+    add_switch_alias();
     add_init();
     add_actors();
     add_completions();
@@ -108,6 +111,21 @@ private:
     add_selection(command);
   }
 
+  void add_bootstrap() {
+    const auto command = add<bootstrap_options>(
+        "bootstrap", "Make publication, slot and target tables or indices; write no row");
+    add_selection(command);
+  }
+
+  void add_switch_alias() {
+    const auto command = add<switch_alias_options>(
+        "switch-alias", "Give an alias to the index of the configuration, at one stroke");
+    add_selection(command);
+    command.to->add_option("--alias", command.options->alias, "The alias")
+        ->type_name("NAME")
+        ->required();
+  }
+
   void add_status() {
     const auto command =
         add<status_options>("status", "Show checkpoints, slots and the log they retain");
@@ -130,6 +148,19 @@ private:
         ->add_option("--max-retained-mb", to.max_retained_mb,
                      "Exit status 1 when a slot of the server retains more")
         ->type_name("MB");
+  }
+
+  void add_rejects() {
+    const auto command = add<rejects_options>(
+        "rejects", "Show the documents that a target refused and put aside, or write them again");
+    add_selection(command);
+    auto& to = *command.options;
+    command.to->add_flag("--replay", to.replay,
+                         "Write each once more; exit status 1 while any is still refused");
+    command.to->add_option("--limit", to.limit, "Show at most so many")
+        ->type_name("N")
+        ->capture_default_str();
+    command.to->add_flag("--json", to.json, "One JSON document");
   }
 
   void add_init() {

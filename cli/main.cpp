@@ -3,10 +3,13 @@
 
 #include "cli/arguments.hpp"
 #include "cli/commands/actors.hpp"
+#include "cli/commands/bootstrap.hpp"
 #include "cli/commands/completions.hpp"
 #include "cli/commands/init.hpp"
+#include "cli/commands/rejects.hpp"
 #include "cli/commands/run.hpp"
 #include "cli/commands/status.hpp"
+#include "cli/commands/switch_alias.hpp"
 #include "cli/commands/validate.hpp"
 
 namespace cdc::cli {
@@ -29,6 +32,15 @@ int execute(const status_options& options) {
 }
 int execute(const init_options& options) {
   return run_init(options);
+}
+int execute(const bootstrap_options& options) {
+  return run_bootstrap(options);
+}
+int execute(const switch_alias_options& options) {
+  return run_switch_alias(options);
+}
+int execute(const rejects_options& options) {
+  return run_rejects(options);
 }
 int execute(const completions_options& options) {
   return run_completions(options);

@@ -95,8 +95,8 @@ void check_apart(const std::vector<pipeline_config>& pipelines,
   }
 }
 
-// [metrics] and [log] describe the process: said once they hold for every file, said twice they
-// must agree.
+// [metrics], [api] and [log] describe the process: said once they hold for every file, said twice
+// they must agree.
 template <class Part>
 void agree(std::vector<pipeline_config>& pipelines, Part pipeline_config::*part,
            place pipeline_config::*said_at, std::string_view name,
@@ -141,6 +141,7 @@ result<std::vector<pipeline_config>> read_all(const std::vector<fs::path>& files
   }
   check_apart(out, mistakes);
   agree(out, &pipeline_config::metrics, &pipeline_config::metrics_at, "metrics", mistakes);
+  agree(out, &pipeline_config::api, &pipeline_config::api_at, "api", mistakes);
   agree(out, &pipeline_config::log, &pipeline_config::log_at, "log", mistakes);
   if (!mistakes.empty())
     return fail(errc::invalid_config, "{}", fmt::join(mistakes, "\n"));

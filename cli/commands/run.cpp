@@ -33,6 +33,7 @@
 #include "cli/pipeline_factory.hpp"
 #include "cli/progress.hpp"
 #include "cli/selection.hpp"
+#include "cli/sync_doors.hpp"
 #include "cli/terminal.hpp"
 #include "supervision/root_supervisor.hpp"
 #include "supervision/service.hpp"
@@ -304,6 +305,8 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     server.emplace(actors::http::options_from(configs.front().metrics), board,
                    board->add(actors::actor_kind::http, "http"));
 
+  const auto api = configs.front().api;
+  std::vector<actors::http::sync_door> doors;
   report_box reports;
   supervision::root_options root;
   root.board = board;
@@ -315,10 +318,16 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     auto shared = std::make_shared<const config::pipeline_config>(std::move(config));
     auto& pipeline = root.pipelines.emplace_back();
     pipeline.config = shared;
+    doors.push_back(sync_door_of(shared));
     pipeline.make_parts = pipeline_factory(shared);
     pipeline.once = options.once;
     pipeline.fresh = options.fresh_slot_and_load;
   }
+
+  std::optional<actors::http::server> synced;
+  if (api.enabled)
+    synced.emplace(actors::http::options_from(api), board, std::move(doors),
+                   board->add(actors::actor_kind::http, "api"));
 
   caf::actor_system_config scheduling;
   actors::configure_scheduler(scheduling);

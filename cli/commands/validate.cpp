@@ -110,7 +110,7 @@ void check_target(const config::pipeline_config& pipeline, const config::target_
                   const std::vector<target_table_ptr>& tables, const postgres::inspection& source,
                   findings& out) {
   auto is_open = true;
-  for (auto& remark : sinks::find_obstacles(target, tables)) {
+  for (auto& remark : sinks::find_obstacles(target, pipeline.engine, tables)) {
     is_open = is_open && !remark.is_obstacle;
     auto text = fmt::format("{}: {}", name_of(target), remark.text);
     if (remark.is_obstacle)

@@ -10,69 +10,12 @@ import pytest
 from support import search
 from support.fault_proxy import FaultProxy
 from support.pipeline import PROGRAM, eventually, section
-from support.server import Unobtainable
+from support.search import until_equal
 
 # One worker, so that there is one node.
 pytestmark = pytest.mark.xdist_group("search")
 
 T = section("t", table="public.t")
-
-
-@pytest.fixture(scope="session")
-def nodes(ground):
-    """nodes(which, *settings) starts one once per session."""
-    running = {}
-
-    def start(which="opensearch-2", *settings):
-        key = (which, settings)
-        if key not in running:
-            try:
-                running[key] = search.Node(which, f"{ground}/{which}-{len(running)}", *settings)
-            except Unobtainable as why:
-                pytest.skip(f"{which}: {why}")
-        return running[key]
-
-    yield start
-    for node in running.values():
-        node.stop()
-
-
-@pytest.fixture(params=["opensearch-2", pytest.param("opensearch-3", marks=pytest.mark.long),
-                        pytest.param("elasticsearch-7", marks=pytest.mark.long), pytest.param("elasticsearch-8", marks=pytest.mark.long),
-                        pytest.param("elasticsearch-9", marks=pytest.mark.long)])
-def node(request, nodes):
-    made = nodes(request.param)
-    made.empty()
-    return made
-
-
-@pytest.fixture
-def searching(pipeline, node):
-    """searching(*sections, **settings): a pipeline into the node."""
-
-    def make(*sections, url=None, of_target="", **settings):
-        target = f'[target]\nflavor = "{node.flavor}"\nurl = "{url or node.url}"\n{of_target}\n'
-        return pipeline(*sections, target=target, **settings)
-
-    return make
-
-
-def until_equal(run, node, *tables, within=60):
-    for table in tables:
-        deadline = time.monotonic() + within
-        pause = 0.3
-        while True:
-            missing, extra, other = search.differences(run.database, table, node)
-            if not (missing or extra or other):
-                break
-            assert run.running or run.process.returncode == 0, \
-                f"the process ended with {run.process.returncode}:\n{run.log()[-4000:]}"
-            assert time.monotonic() < deadline, \
-                f"{table}: missing {missing[:5]} ({len(missing)}), too many {extra[:5]} ({len(extra)}), " \
-                f"different {other[:5]} ({len(other)})\n{run.log()[-3000:]}"
-            # Reading everything costs the node more than writing it.
-            time.sleep(pause)
-            pause = min(pause * 2, 5)
 
 
 def test_the_load_and_the_stream(database, node, searching, table):

@@ -12,7 +12,8 @@ class FaultProxy:
     delay     seconds added to every piece, each way
     stalled   nothing is forwarded and nothing closed: a black hole
     refusing  new connections are closed at once
-    asked     bytes that went to the server so far
+    sent      bytes that the client has sent so far
+    asked     bytes of them that went on to the server
     """
 
     def __init__(self, port):
@@ -20,6 +21,7 @@ class FaultProxy:
         self.delay = 0.0
         self.stalled = False
         self.refusing = False
+        self.sent = 0
         self.asked = 0
         self._cut_after = None
         self._pairs = set()
@@ -59,6 +61,8 @@ class FaultProxy:
     async def _pump(self, reader, writer, counted):
         try:
             while data := await reader.read(65536):
+                if not counted:
+                    self.sent += len(data)
                 while self.stalled:
                     await asyncio.sleep(0.02)
                 if self.delay:
