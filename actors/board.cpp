@@ -1,6 +1,7 @@
 #include "actors/board.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace cdc::actors {
 
@@ -170,6 +171,36 @@ void sink_stats::acknowledged(position reached, std::int64_t commit_time) noexce
     acknowledged_commit_.store(commit_time, relaxed);
 }
 
+namespace {
+
+std::optional<target_view> view_of(const sinks::target_gauges& of) {
+  if (of.requests_max.load(relaxed) == 0)
+    return std::nullopt;
+  target_view out;
+  out.open = of.open.load(relaxed);
+  const auto since = of.oldest_open.load(relaxed);
+  if (since != 0)
+    out.oldest_open_seconds =
+        static_cast<double>(std::chrono::steady_clock::now().time_since_epoch().count() - since) *
+        1e-9;
+  out.requests_now = of.requests_now.load(relaxed);
+  out.requests_max = of.requests_max.load(relaxed);
+  out.items_now = of.items_now.load(relaxed);
+  out.items_max = of.items_max.load(relaxed);
+  out.bytes_now = of.bytes_now.load(relaxed);
+  out.bytes_max = of.bytes_max.load(relaxed);
+  out.retried = of.retried.load(relaxed);
+  out.documents = of.documents.load(relaxed);
+  out.bytes = of.bytes.load(relaxed);
+  out.quarantined = of.quarantined.load(relaxed);
+  out.waits_for = of.why();
+  for (std::size_t i = 0; i < out.latency.size(); ++i)
+    out.latency[i] = of.latency[i].view();
+  return out;
+}
+
+} // namespace
+
 sink_view sink_stats::view() const {
   return {.name = name,
           .flavor = flavor,
@@ -187,7 +218,8 @@ sink_view sink_stats::view() const {
           .acknowledged_commit = acknowledged_commit_.load(relaxed),
           .decode_to_ack = decode_to_ack.view(),
           .commit_to_ack = commit_to_ack.view(),
-          .batch_write = batch_write.view()};
+          .batch_write = batch_write.view(),
+          .target = view_of(*target)};
 }
 
 pipeline_stats::pipeline_stats(std::string of_name, std::string of_flavor,
@@ -277,6 +309,11 @@ void pipeline_stats::view_lag(pipeline_view& into, std::int64_t now) const {
   into.lag_seconds = static_cast<double>(std::max<std::int64_t>(now - oldest, 0)) * 1e-6;
 }
 
+std::vector<std::shared_ptr<sink_stats>> pipeline_stats::all_sinks() const {
+  const std::lock_guard hold{guard_};
+  return sinks_;
+}
+
 pipeline_view pipeline_stats::view(std::int64_t now) const {
   pipeline_view seen;
   seen.name = name;
@@ -343,6 +380,12 @@ std::shared_ptr<pipeline_stats> board::pipeline(const std::string& name, const s
     if (known->name == name)
       return known;
   return pipelines_.emplace_back(std::make_shared<pipeline_stats>(name, flavor, spell));
+}
+
+std::shared_ptr<pipeline_stats> board::find_pipeline(const std::string& name) const {
+  const std::lock_guard hold{guard_};
+  const auto found = std::ranges::find(pipelines_, name, [](const auto& one) { return one->name; });
+  return found == pipelines_.end() ? nullptr : *found;
 }
 
 void board::remove_pipeline(const std::string& name) {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "actors/board_view.hpp"
-#include "actors/histogram.hpp"
 #include "messages/credit.hpp"
 #include "messages/error.hpp"
+#include "messages/histogram.hpp"
 #include "messages/position.hpp"
 
 namespace cdc::actors {
@@ -190,6 +190,7 @@ struct sink_stats {
   histogram decode_to_ack; ///< Seconds from a block's decoding to its acknowledgement.
   histogram commit_to_ack; ///< Seconds from the source's commit to the acknowledgement.
   histogram batch_write;   ///< Seconds a write to the target took.
+  const std::shared_ptr<sinks::target_gauges> target = std::make_shared<sinks::target_gauges>();
 
   /// `commit_time`: of the transaction that ends at `reached`, µs UTC; 0 when it is none.
   void acknowledged(position reached, std::int64_t commit_time) noexcept;
@@ -253,6 +254,11 @@ public:
   [[nodiscard]] std::shared_ptr<sink_stats> sink(const std::string& sink_name,
                                                  const std::string& of_flavor);
 
+  [[nodiscard]] position confirmed_end() const noexcept {
+    return {confirmed_.load(std::memory_order_relaxed)};
+  }
+  [[nodiscard]] std::vector<std::shared_ptr<sink_stats>> all_sinks() const;
+
   /// `now`: µs since 1970 UTC.
   [[nodiscard]] pipeline_view view(std::int64_t now) const;
 
@@ -298,6 +304,8 @@ public:
                                                          const std::string& flavor = "postgres",
                                                          position_speller spell = spell_token);
   void remove_pipeline(const std::string& name);
+  /// Null: there is none of that name.
+  [[nodiscard]] std::shared_ptr<pipeline_stats> find_pipeline(const std::string& name) const;
 
   [[nodiscard]] board_view view() const;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/histogram.hpp"
 #include "messages/credit.hpp"
+#include "messages/histogram.hpp"
 #include "messages/position.hpp"
+#include "sinks/target_gauges.hpp"
 
 namespace cdc::actors {
 
@@ -102,6 +104,21 @@ struct table_view {
   std::int64_t finished = 0;
 };
 
+/// How a target that writes by requests fares.
+struct target_view {
+  std::uint32_t open = 0;
+  double oldest_open_seconds = 0;
+  std::uint32_t requests_now = 0, requests_max = 0; ///< Writes it may have open: now, at best.
+  std::uint64_t items_now = 0, items_max = 0;       ///< Items of one write.
+  std::uint64_t bytes_now = 0, bytes_max = 0;       ///< Bytes of one write.
+  std::uint64_t retried = 0;
+  std::uint64_t documents = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t quarantined = 0;
+  std::string waits_for{}; ///< Empty: nothing is in the way.
+  std::array<histogram_view, sinks::write_results> latency{};
+};
+
 struct sink_view {
   std::string name{};
   std::string flavor{};
@@ -119,6 +136,7 @@ struct sink_view {
   histogram_view decode_to_ack{};
   histogram_view commit_to_ack{};
   histogram_view batch_write{};
+  std::optional<target_view> target{};
 };
 
 enum class wal_status : std::uint8_t { reserved, extended, unreserved, lost, unknown };

@@ -162,10 +162,12 @@ engine_actor_state::done_promise engine_actor_state::on_finish() {
 
 void engine_actor_state::on_report(const write_report& report) {
   const handler_scope scope{*options_.stats};
-  if (!report.refused.empty()) {
-    fail({errc::row_refused, fmt::format("{}: the target refuses a row: {}", options_.counts->name,
-                                         report.refused.front().reason)});
-    return;
+  for (const auto& each : report.refused) {
+    if (!each.is_quarantined)
+      return fail({errc::row_refused, fmt::format("{}: the target refuses a row: {}",
+                                                  options_.counts->name, each.reason)});
+    log::voice{options_.pipeline}.warn("sink.row_quarantined", "{}: put aside: {}",
+                                       options_.counts->name, each.reason);
   }
   const auto before = core_->acknowledged().resume;
   if (auto completed = core_->completed(report); !completed) {

@@ -77,16 +77,29 @@ std::string spell_time(std::int64_t microseconds) {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(second)), rest.count());
 }
 
-std::string one_line(std::string_view text) {
+std::string printable(std::string_view text) {
   std::string out;
-  for (const auto character : text) {
-    if (character == '\n')
-      out += "\\n";
-    else if (static_cast<unsigned char>(character) < 0x20 || character == 0x7F)
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if (byte == '\t') {
       out += ' ';
-    else
-      out += character;
+    } else if ((byte < 0x20 && byte != '\n') || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) { // U+0080 to U+009F
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      out += text[i];
+    }
   }
+  return out;
+}
+
+std::string one_line(std::string_view text) {
+  auto out = printable(text);
+  for (auto at = out.find('\n'); at != std::string::npos; at = out.find('\n', at + 2))
+    out.replace(at, 1, "\\n");
   return out;
 }
 

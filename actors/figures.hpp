@@ -15,8 +15,10 @@ spell_duration(double seconds); ///< `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, 
 [[nodiscard]] std::string
 spell_time(std::int64_t microseconds); ///< `2026-11-30T16:40:01.123Z`, of µs since 1970 UTC
 
-/// `text` with what could end its line, or steer a terminal, taken out: a line break becomes `\n`,
-/// any other control character a space.
+/// `text` with what could steer a terminal spelled out: an escape is `\x1b`, the one character that
+/// begins a sequence by itself `\u009b`. Line breaks stay, a tab becomes a space.
+[[nodiscard]] std::string printable(std::string_view text);
+/// The same on one line: a line break becomes `\n`.
 [[nodiscard]] std::string one_line(std::string_view text);
 
 /// Columns that UTF-8 text takes on a terminal, each code point one.

@@ -104,6 +104,16 @@ public:
     });
   }
 
+  /// The same of those that write by requests.
+  template <class Get>
+  void by_target(std::string_view name, std::string_view type, std::string_view help, Get get) {
+    by_pipeline(name, type, help, [&](family& into, const pipeline_view& of) {
+      for (const auto& sink : of.sinks)
+        if (sink.target)
+          into.sample({{"source", of.name}, {"sink", sink.name}}, get(*sink.target));
+    });
+  }
+
   template <class Get>
   void by_table(std::string_view name, std::string_view type, std::string_view help, Get get) {
     by_pipeline(name, type, help, [&](family& into, const pipeline_view& of) {
@@ -278,6 +288,38 @@ void render_sinks(page& to) {
              [](const auto& of) { return of.batch_write; });
 }
 
+void render_targets(page& to) {
+  to.by_target("target_waits", "gauge", "Whether something is in the way of all writing.",
+               [](const auto& of) { return !of.waits_for.empty(); });
+  to.by_target("target_open_writes", "gauge", "Writes without an answer yet.",
+               [](const auto& of) { return of.open; });
+  to.by_target("target_oldest_open_seconds", "gauge", "Age of the oldest of them.",
+               [](const auto& of) { return of.oldest_open_seconds; });
+  to.by_target("target_open_writes_limit", "gauge", "Writes that may be open at present.",
+               [](const auto& of) { return of.requests_now; });
+  to.by_target("target_items_limit", "gauge", "Items that one write may have at present.",
+               [](const auto& of) { return of.items_now; });
+  to.by_target("target_bytes_limit", "gauge", "Bytes that one write may have at present.",
+               [](const auto& of) { return of.bytes_now; });
+  to.by_target("target_retried_total", "counter", "Items and requests that were sent again.",
+               [](const auto& of) { return of.retried; });
+  to.by_target("target_documents_total", "counter", "Actions on documents that were taken.",
+               [](const auto& of) { return of.documents; });
+  to.by_target("target_bytes_total", "counter", "Bytes of the bodies that were taken.",
+               [](const auto& of) { return of.bytes; });
+  to.by_target("target_quarantined", "gauge", "Documents that are put aside at the target.",
+               [](const auto& of) { return of.quarantined; });
+  to.by_pipeline("target_write_seconds", "histogram", "Duration of one write, by how it ended.",
+                 [](family& into, const pipeline_view& of) {
+                   for (const auto& sink : of.sinks)
+                     for (std::size_t i = 0; sink.target && i < sink.target->latency.size(); ++i)
+                       into.sample({{"source", of.name},
+                                    {"sink", sink.name},
+                                    {"result", to_string(static_cast<sinks::write_result>(i))}},
+                                   sink.target->latency[i]);
+                 });
+}
+
 void render_load(page& to) {
   to.of_pipeline("load_finished", "gauge", "Whether the initial load is done.",
                  [](const auto& of) { return of.load_finished; });
@@ -325,6 +367,7 @@ std::string render_metrics(const board_view& seen) {
   render_positions(to);
   render_slots(to);
   render_sinks(to);
+  render_targets(to);
   render_load(to);
   render_actors(to);
   return out;

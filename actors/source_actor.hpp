@@ -17,7 +17,7 @@ namespace cdc::actors {
 struct source_options {
   incarnation life = 0;
   credit window{16, std::uint64_t{8} << 20}; ///< Of each branch.
-  std::chrono::microseconds nap{200};
+  std::chrono::microseconds nap{200};        ///< Between two looks at a busy stream.
   std::string pipeline;
   std::shared_ptr<actor_stats> stats;
   std::shared_ptr<pipeline_stats> counts;

@@ -40,7 +40,10 @@ public:
         "Exit status: 0 done, 1 something is wrong, 2 the arguments or a configuration are.");
     add_run();
     add_validate();
+    add_bootstrap();
     add_status();
+    add_rejects();
+    add_switch_alias();
     add_init();
     add_setup_sql();
     add_actors();
@@ -109,6 +112,21 @@ private:
     add_selection(command);
   }
 
+  void add_bootstrap() {
+    const auto command = add<bootstrap_options>(
+        "bootstrap", "Make publication, slot and target tables or indices; write no row");
+    add_selection(command);
+  }
+
+  void add_switch_alias() {
+    const auto command = add<switch_alias_options>(
+        "switch-alias", "Give an alias to the index of the configuration, at one stroke");
+    add_selection(command);
+    command.to->add_option("--alias", command.options->alias, "The alias")
+        ->type_name("NAME")
+        ->required();
+  }
+
   void add_status() {
     const auto command =
         add<status_options>("status", "Show checkpoints, slots and the log they retain");
@@ -131,6 +149,19 @@ private:
         ->add_option("--max-retained-mb", to.max_retained_mb,
                      "Exit status 1 when a slot of the server retains more")
         ->type_name("MB");
+  }
+
+  void add_rejects() {
+    const auto command = add<rejects_options>(
+        "rejects", "Show the documents that a target refused and put aside, or write them again");
+    add_selection(command);
+    auto& to = *command.options;
+    command.to->add_flag("--replay", to.replay,
+                         "Write each once more; exit status 1 while any is still refused");
+    command.to->add_option("--limit", to.limit, "Show at most so many")
+        ->type_name("N")
+        ->capture_default_str();
+    command.to->add_flag("--json", to.json, "One JSON document");
   }
 
   void add_init() {
@@ -162,7 +193,7 @@ private:
 
   void add_actors() {
     const auto command =
-        add<actors_options>("actors", "Show the actors of a running process, live");
+        add<actors_options>("actors", "Show the actors of a running process, as they are now");
     auto& to = *command.options;
     auto* config = command.to
                        ->add_option("config,-c,--config", to.config,
@@ -196,7 +227,8 @@ described_option describe(const CLI::Option& option) {
   const auto type = option.get_type_name();
   out.is_positional = option.get_positional();
   out.takes_value = option.get_items_expected_max() > 0;
-  out.takes_path = type == "FILE" || type == "DIR";
+  out.takes_file = type == "FILE";
+  out.takes_folder = type == "DIR";
   out.choices = alternatives(type);
   return out;
 }

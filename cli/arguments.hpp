@@ -33,6 +33,19 @@ struct validate_options {
   bool operator==(const validate_options&) const = default;
 };
 
+struct bootstrap_options {
+  selection from;
+
+  bool operator==(const bootstrap_options&) const = default;
+};
+
+struct switch_alias_options {
+  selection from;
+  std::string alias;
+
+  bool operator==(const switch_alias_options&) const = default;
+};
+
 struct status_options {
   selection from;
   bool json = false;
@@ -41,6 +54,15 @@ struct status_options {
   std::optional<std::uint64_t> max_retained_mb; ///< Exit status 1 when a slot retains more.
 
   bool operator==(const status_options&) const = default;
+};
+
+struct rejects_options {
+  selection from;
+  bool replay = false; ///< Write each once more.
+  bool json = false;
+  std::size_t limit = 20; ///< How many are shown.
+
+  bool operator==(const rejects_options&) const = default;
 };
 
 struct init_options {
@@ -85,7 +107,8 @@ struct leave {
 
 using parsed_command =
     std::variant<leave, run_options, validate_options, status_options, init_options,
-                 setup_sql_options, actors_options, completions_options>;
+                 setup_sql_options, rejects_options, bootstrap_options, switch_alias_options,
+                 actors_options, completions_options>;
 
 [[nodiscard]] parsed_command parse_arguments(int argc, const char* const* argv);
 
@@ -97,7 +120,8 @@ struct described_option {
   std::string help;
   bool is_positional = false; ///< It may stand without a name (too).
   bool takes_value = false;
-  bool takes_path = false;          ///< A file, or a folder.
+  bool takes_file = false;
+  bool takes_folder = false;
   std::vector<std::string> choices; ///< What the value may be, where that is a fixed list.
 };
 

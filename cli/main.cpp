@@ -3,11 +3,14 @@
 
 #include "cli/arguments.hpp"
 #include "cli/commands/actors.hpp"
+#include "cli/commands/bootstrap.hpp"
 #include "cli/commands/completions.hpp"
 #include "cli/commands/init.hpp"
+#include "cli/commands/rejects.hpp"
 #include "cli/commands/run.hpp"
 #include "cli/commands/setup_sql.hpp"
 #include "cli/commands/status.hpp"
+#include "cli/commands/switch_alias.hpp"
 #include "cli/commands/validate.hpp"
 
 namespace cdc::cli {
@@ -33,6 +36,15 @@ int execute(const init_options& options) {
 }
 int execute(const setup_sql_options& options) {
   return run_setup_sql(options);
+}
+int execute(const bootstrap_options& options) {
+  return run_bootstrap(options);
+}
+int execute(const switch_alias_options& options) {
+  return run_switch_alias(options);
+}
+int execute(const rejects_options& options) {
+  return run_rejects(options);
 }
 int execute(const completions_options& options) {
   return run_completions(options);

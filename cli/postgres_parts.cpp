@@ -4,10 +4,9 @@
 
 #include "actors/log.hpp"
 #include "sinks/make_sink.hpp"
-#include "sources/postgres/connection.hpp"
 #include "sources/postgres/conninfo.hpp"
+#include "sources/postgres/log_end.hpp"
 #include "sources/postgres/log_stream.hpp"
-#include "sources/postgres/lsn.hpp"
 #include "sources/postgres/setup.hpp"
 #include "sources/postgres/table_reader.hpp"
 
@@ -16,20 +15,6 @@ namespace cdc::cli {
 namespace {
 
 namespace postgres = sources::postgres;
-
-result<position> log_end(const config::source_config& source,
-                         std::shared_ptr<const postgres::stop_signal> stop) {
-  const auto to = postgres::conninfo::make(source, postgres::purpose::query, "setup");
-  if (!to)
-    return tl::unexpected(to.error());
-  auto on = postgres::connection::open(*to, std::move(stop));
-  if (!on)
-    return tl::unexpected(on.error());
-  const auto rows = on->query("SELECT pg_current_wal_insert_lsn()", {}, "ask for the log's end");
-  if (!rows)
-    return tl::unexpected(rows.error());
-  return postgres::parse_lsn(rows->text(0, 0));
-}
 
 /// PostgreSQL to the configured targets.
 class postgres_parts final : public supervision::pipeline_parts {
@@ -60,13 +45,13 @@ public:
                                               .stop = stop_});
     if (!prepared)
       return tl::unexpected(prepared.error());
-    const auto end = log_end(config_->source, stop_);
+    const auto end = postgres::log_end{config_->source, stop_}.ask();
     if (!end)
       return tl::unexpected(end.error());
     prepared_ = std::move(*prepared);
     supervision::ready_source out;
     for (const auto& table : prepared_.tables)
-      out.tables.push_back({table.shape, table.section});
+      out.tables.push_back({table.shape, table.section, table.published_by});
     out.start = prepared_.start;
     out.log_end = *end;
     out.unproved = prepared_.unproved;

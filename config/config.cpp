@@ -150,10 +150,12 @@ pipeline_config read_document(reading& into, const toml::table& document, std::s
   const auto targets = traits_of(out.targets);
   out.engine = read_engine(section_of(root, "engine"), targets);
   out.metrics = read_metrics(section_of(root, "metrics"));
-  refuse_api(section_of(root, "api"));
+  out.api = read_api(section_of(root, "api"));
   out.log = read_log(section_of(root, "log"));
   if (root.has("metrics"))
     out.metrics_at = root.place_of("metrics");
+  if (root.has("api"))
+    out.api_at = root.place_of("api");
   if (root.has("log"))
     out.log_at = root.place_of("log");
   out.syncs = read_syncs(root, targets);

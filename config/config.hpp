@@ -84,6 +84,7 @@ struct target_config {
   bool tls_verify = true;
   std::string sslrootcert; ///< Empty: the system's.
   bool require_alias = false;
+  bool gzip = false; ///< Request bodies.
   place at;
 };
 
@@ -104,10 +105,12 @@ struct engine_config {
   std::chrono::milliseconds retry_backoff{500};
   std::optional<std::chrono::milliseconds> retry_max_elapsed;
   std::chrono::milliseconds checkpoint_interval{500};
+  bool quarantines = false; ///< on_permanent_rejection = "quarantine"
+  std::uint32_t max_rejects = 100;
   std::optional<std::chrono::seconds> halted_retry;
 };
 
-/// [metrics]
+/// [metrics], [api]
 struct listener_config {
   bool enabled = true;
   std::string host = "127.0.0.1";
@@ -164,8 +167,9 @@ struct pipeline_config {
   std::vector<target_config> targets;
   engine_config engine;
   listener_config metrics;
+  listener_config api{.enabled = false, .port = 9101};
   log_config log;
-  place metrics_at, log_at; ///< Line 0: the file says nothing of it.
+  place metrics_at, api_at, log_at; ///< Line 0: the file says nothing of it.
   std::vector<sync_config> syncs;
   /// Accepted, but worth saying: an inline secret, a key without effect here.
   std::vector<std::string> notes;

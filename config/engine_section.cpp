@@ -18,8 +18,7 @@ void read_optional(section& in, std::string_view key, std::optional<T>& field, b
 } // namespace
 
 engine_config read_engine(section in, target_traits targets) {
-  static constexpr std::array<std::string_view, 1> reactions{"halt"};
-  static constexpr std::array<std::string_view, 1> later_reactions{"quarantine"};
+  static constexpr std::array<std::string_view, 2> reactions{"halt", "quarantine"};
   engine_config out;
   in.read("batch_size", out.batch_size, {.min = 1, .max = 1'000'000});
   in.read("batch_max_bytes", out.batch_max_bytes, {.min = 1, .max = std::uint64_t{1} << 30});
@@ -35,8 +34,18 @@ engine_config read_engine(section in, target_traits targets) {
   read_optional(in, "halted_retry_secs", out.halted_retry, {.min = 1});
   if (in.number("txn_buffer_cap_mb", {.min = 1}))
     in.note("txn_buffer_cap_mb", "has no effect: transactions pass through and none is buffered");
-  std::ignore = in.choice("on_permanent_rejection", reactions, later_reactions);
-  in.refuse_as_later({"max_rejects"});
+  out.quarantines = in.choice("on_permanent_rejection", reactions) == std::size_t{1};
+  in.read("max_rejects", out.max_rejects, {.min = 1, .max = 10'000});
+  if (out.quarantines && !targets.has_documents)
+    in.report(
+        "on_permanent_rejection",
+        "\"quarantine\" is for opensearch and elasticsearch: the other targets have nowhere to "
+        "put a row aside");
+  else if (out.quarantines && targets.has_others)
+    in.note("on_permanent_rejection",
+            "\"quarantine\" is for the document targets: a row that another refuses halts");
+  if (!out.quarantines && in.has("max_rejects"))
+    in.note("max_rejects", "has no effect without on_permanent_rejection = \"quarantine\"");
   in.finish();
   return out;
 }

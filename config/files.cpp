@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Far above any configuration, and far below what a wrong path such as a device would give.
+// Far above any configuration, and far below what a wrong path would give.
 constexpr std::size_t file_size_max = std::size_t{4} << 20;
 
 std::optional<std::string> process_environment(const char* name) {
@@ -34,6 +34,8 @@ result<std::string> read_text(const fs::path& file) {
   std::error_code broken;
   if (fs::is_directory(file, broken))
     return cannot("it is a folder; name its files, or give it with --config-dir");
+  if (fs::exists(file, broken) && !fs::is_regular_file(file, broken)) // opening a pipe may hang
+    return cannot("it is a pipe or a device; write it to a file first");
   errno = 0;
   std::ifstream in{file, std::ios::binary};
   if (!in)
@@ -106,8 +108,8 @@ void check_apart(const std::vector<pipeline_config>& pipelines,
   }
 }
 
-// [metrics] and [log] describe the process: said once they hold for every file, said twice they
-// must agree.
+// [metrics], [api] and [log] describe the process: said once they hold for every file, said twice
+// they must agree.
 template <class Part>
 void agree(std::vector<pipeline_config>& pipelines, Part pipeline_config::*part,
            place pipeline_config::*said_at, std::string_view name,
@@ -152,6 +154,7 @@ result<std::vector<pipeline_config>> read_all(const std::vector<fs::path>& files
   }
   check_apart(out, mistakes);
   agree(out, &pipeline_config::metrics, &pipeline_config::metrics_at, "metrics", mistakes);
+  agree(out, &pipeline_config::api, &pipeline_config::api_at, "api", mistakes);
   agree(out, &pipeline_config::log, &pipeline_config::log_at, "log", mistakes);
   if (!mistakes.empty())
     return fail(errc::invalid_config, "{}", fmt::join(mistakes, "\n"));

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <utility>
 
 #include "config/sections.hpp"
 
@@ -27,10 +28,7 @@ bool is_loopback(std::string_view host) noexcept {
   return host.starts_with("127.") || host == "localhost" || host == "::1";
 }
 
-} // namespace
-
-listener_config read_metrics(section in) {
-  listener_config out;
+listener_config read_listener(section in, listener_config out) {
   in.read("enabled", out.enabled);
   if (const auto bind = in.text("bind"); bind && !parse_bind(*bind, out))
     in.report("bind", "expected host:port, with an IPv6 address in brackets");
@@ -41,11 +39,14 @@ listener_config read_metrics(section in) {
   return out;
 }
 
-void refuse_api(section in) {
-  if (in.flag("enabled") == true)
-    in.report("enabled", "not supported yet; /status, /actors and /readyz are on the metrics port");
-  in.refuse_as_later({"bind", "token_env"});
-  in.finish();
+} // namespace
+
+listener_config read_metrics(section in) {
+  return read_listener(std::move(in), {});
+}
+
+listener_config read_api(section in) {
+  return read_listener(std::move(in), {.enabled = false, .port = 9101});
 }
 
 } // namespace cdc::config

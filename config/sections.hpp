@@ -18,7 +18,7 @@ struct target_traits {
 
 [[nodiscard]] engine_config read_engine(section in, target_traits targets);
 [[nodiscard]] listener_config read_metrics(section in);
-void refuse_api(section in);
+[[nodiscard]] listener_config read_api(section in);
 [[nodiscard]] log_config read_log(section in);
 [[nodiscard]] sync_config read_sync(section in, const std::string& key, target_traits targets);
 

@@ -92,9 +92,9 @@ void read_credentials(section& in, target_config& out) {
     in.report("api_key_env", "a key and a user exclude each other");
 }
 
-constexpr std::array<std::string_view, 9> server_keys{
-    "url",         "url_env",    "username",    "password",     "password_env",
-    "api_key_env", "tls_verify", "sslrootcert", "require_alias"};
+constexpr std::array<std::string_view, 10> server_keys{
+    "url",         "url_env",    "username",    "password",      "password_env",
+    "api_key_env", "tls_verify", "sslrootcert", "require_alias", "gzip"};
 
 void check_servers(section& in, const target_config& out) {
   if (!is_document_target(out)) {
@@ -150,6 +150,7 @@ target_config read_target(section in) {
   in.read("tls_verify", out.tls_verify);
   in.read("sslrootcert", out.sslrootcert);
   in.read("require_alias", out.require_alias);
+  in.read("gzip", out.gzip);
   if (is_known) {
     check_path(in, out);
     check_servers(in, out);

@@ -86,6 +86,7 @@ void engine::state::restore(std::vector<table_setup> tables, const sink_state& a
     auto& made = *tables_.emplace_back(std::make_unique<tracked_table>(
         static_cast<std::uint16_t>(tables_.size()), each.target, rule_));
     routes_.add(each.target->source, each.target, &made);
+    made.published_by = each.published_by;
     if (!each.progress)
       continue;
     made.ranges.plan(*each.target->source, std::move(each.progress->plan), each.progress->done);
@@ -316,6 +317,7 @@ table_progress engine::state::progress(const tracked_table& table) const {
   out.plan = table.ranges.plan();
   out.done = table.ranges.done();
   out.table_oid = table.target->source->oid;
+  out.published_by = table.published_by;
   if (table.is_keyless()) {
     out.keyless = table.keyless.seen;
     out.keyless_until = table.keyless.until;

@@ -72,6 +72,7 @@ struct rule_switches {
 struct table_setup {
   target_table_ptr target;                ///< target->source is the shape of now.
   std::optional<table_progress> progress; ///< None: it has to be planned and loaded.
+  std::uint32_t published_by = 0;         ///< As in table_progress, of now.
 };
 
 /// Where this life begins.

@@ -121,10 +121,10 @@ void add_constants(const relation& shape, const config::sync_config& section, ta
 
 void check_duplicates(const target_table& out, complaints& wrong) {
   std::map<std::string_view, int> times;
-  for (const auto& each : out.columns) {
+  for (const auto& each : out.columns) { // the constants last
     if (++times[each.name] == 2)
-      wrong.add(errc::invalid_config, "fields", "two columns of {} would be named {}", out.name,
-                each.name);
+      wrong.add(errc::invalid_config, each.source ? "fields" : "constants",
+                "two columns of {} would be named {}", out.name, each.name);
   }
 }
 

@@ -49,7 +49,8 @@ struct tracked_table {
   }
 
   std::uint16_t number;
-  target_table_ptr target; ///< As it stood at the start.
+  target_table_ptr target;        ///< As it stood at the start.
+  std::uint32_t published_by = 0; ///< As in table_setup.
   load_ranges ranges;
   entry_map entries;
   table_wide_gone all_gone;

@@ -76,7 +76,8 @@ struct answer {
 /// A row the target refused for good.
 struct refusal {
   std::uint64_t number = 0;
-  std::string reason; ///< Never the row's values.
+  std::string reason;          ///< Never the row's values.
+  bool is_quarantined = false; ///< It is kept aside at the target, and the stream goes on.
 };
 
 struct write_report {

@@ -154,6 +154,8 @@ bool read_line(std::string_view line, table_progress& out, std::string_view& don
     return read_number(line, out.plan.rows_estimate);
   if (word == "table")
     return read_number(line, out.table_oid);
+  if (word == "published")
+    return read_number(line, out.published_by);
   if (word == "left") {
     out.is_left = true;
     return line.empty();
@@ -181,6 +183,8 @@ std::string to_text(const table_progress& progress) {
                          progress.plan.rows_estimate);
   if (progress.table_oid != 0)
     out += fmt::format("table {}\n", progress.table_oid);
+  if (progress.published_by != 0)
+    out += fmt::format("published {}\n", progress.published_by);
   if (progress.is_left)
     out += "left\n";
   if (progress.plan.by_page)

@@ -51,6 +51,7 @@ struct table_progress {
   load_plan plan{};
   std::vector<bool> done{};          ///< One per range.
   std::uint32_t table_oid = 0;       ///< relation::oid of what is loaded; 0: not known.
+  std::uint32_t published_by = 0;    ///< What put it into the stream then; 0: not known.
   bool is_left = false;              ///< The stream has gone on without the table since.
   std::optional<snapshot> keyless{}; ///< §1b: what its only snapshot saw …
   position keyless_until{};          ///< … and the L it is kept for.

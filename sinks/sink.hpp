@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "messages/checkpoint.hpp"
 #include "messages/error.hpp"
 #include "messages/target_table.hpp"
+#include "sinks/target_gauges.hpp"
 
 namespace cdc::sinks {
 
@@ -39,6 +41,9 @@ public:
   /// What a person should know since the last call and nothing has to stop for, such as a column
   /// that the target lacks and whose values are therefore left out. Ask after prepare().
   [[nodiscard]] virtual std::vector<std::string> take_notices() { return {}; }
+
+  /// Before the first submit(): where the target shows how it fares, if it has something to show.
+  virtual void show_at(std::shared_ptr<target_gauges> /*where*/) {}
 
   /// How many batches may be outstanding: two keep a blocking target busy while the next is made.
   [[nodiscard]] virtual std::size_t window() const noexcept { return 2; }

@@ -60,6 +60,7 @@ result<std::optional<standing>> read_standing(const config::target_config& targe
 }
 
 std::vector<remark> find_obstacles(const config::target_config& target,
+                                   const config::engine_config& engine,
                                    const std::vector<target_table_ptr>& tables) {
   std::vector<remark> out;
   if (is_file(target))
@@ -67,7 +68,7 @@ std::vector<remark> find_obstacles(const config::target_config& target,
   if (out.empty() && target.what == flavor::sqlite)
     sqlite::find_obstacles(target, tables, out);
   if (config::is_document_target(target))
-    search::find_obstacles(target, tables, out);
+    search::find_obstacles(target, engine, tables, out);
   return out;
 }
 

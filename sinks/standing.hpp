@@ -36,6 +36,7 @@ struct remark {
 
 /// What would keep these tables from being written, found without touching anything.
 [[nodiscard]] std::vector<remark> find_obstacles(const config::target_config& target,
+                                                 const config::engine_config& engine,
                                                  const std::vector<target_table_ptr>& tables);
 
 } // namespace cdc::sinks

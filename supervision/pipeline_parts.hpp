@@ -21,6 +21,8 @@ struct ready_source {
   struct table {
     relation_ptr shape;
     std::size_t section = 0; ///< Index into pipeline_config::syncs.
+    /// What puts it into the stream, by a number that no other has, before or later; 0: not known.
+    std::uint32_t published_by = 0;
   };
   std::vector<table> tables;
   position start;   ///< Where the log begins that a target without a checkpoint needs.

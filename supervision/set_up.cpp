@@ -47,18 +47,38 @@ result<void> empty(sinks::sink& target, const std::vector<target_table_ptr>& tab
   return {};
 }
 
+/// Whether what was loaded is not what is followed now.
+bool differs(std::uint32_t loaded, std::uint32_t now) noexcept {
+  return loaded != 0 && now != 0 && loaded != now;
+}
+
+/// A table of the target whose copy is not to be gone on with, and why.
+struct outdated {
+  target_table_ptr table;
+  std::string_view why;
+};
+
 /// Those of `tables` whose progress is that of another table, which had the name before, or that
 /// were not followed for a while.
-result<std::vector<target_table_ptr>> replaced(const std::vector<target_table_ptr>& tables,
-                                               const sink_state& state) {
-  std::vector<target_table_ptr> out;
-  for (const auto& table : tables) {
+result<std::vector<outdated>> replaced(const std::vector<target_table_ptr>& tables,
+                                       const std::vector<ready_source::table>& from,
+                                       const sink_state& state) {
+  std::vector<outdated> out;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const auto& table = tables[i];
     const auto progress = engine::stored_progress(state, table->name);
     if (!progress)
       return tl::unexpected(progress.error());
-    const auto loaded = *progress ? (*progress)->table_oid : 0;
-    if ((*progress && (*progress)->is_left) || (loaded != 0 && loaded != table->source->oid))
-      out.push_back(table);
+    if (!*progress)
+      continue;
+    if (differs((*progress)->table_oid, table->source->oid))
+      out.push_back({table, "is another table than the one that was loaded (dropped and created "
+                            "again, or renamed to it)"});
+    else if ((*progress)->is_left)
+      out.push_back({table, "was not taken by any section for a while"});
+    else if (differs((*progress)->published_by, from[i].published_by))
+      out.push_back({table, "was taken out of the publication and put back, and what changed "
+                            "meanwhile is not in the log"});
   }
   return out;
 }
@@ -206,16 +226,17 @@ result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
   if (fresh_)
     if (auto emptied = begin_anew(*branch.sink, state, targets, source.start); !emptied)
       return emptied;
-  const auto others = replaced(targets, state);
+  const auto others = replaced(targets, source.tables, state);
   if (!others)
     return tl::unexpected(others.error());
-  if (auto emptied = forget_tables(*branch.sink, state, *others, source.start); !emptied)
+  std::vector<target_table_ptr> anew;
+  for (const auto& [table, why] : *others) {
+    anew.push_back(table);
+    source.notes.push_back(fmt::format("{} {}: {} is emptied and loaded anew",
+                                       to_string(table->source->table), why, branch.name));
+  }
+  if (auto emptied = forget_tables(*branch.sink, state, anew, source.start); !emptied)
     return emptied;
-  for (const auto& table : *others)
-    source.notes.push_back(fmt::format(
-        "{} is another table than the one that was loaded into {} (dropped and created again, or "
-        "renamed to it), or was not followed for a while: the target is emptied and loaded anew",
-        to_string(table->source->table), branch.name));
   const auto left = left_behind(targets, state);
   if (!left)
     return tl::unexpected(left.error());
@@ -223,14 +244,15 @@ result<void> setting_up::fill_branch(branch_setup& branch, std::size_t target,
     if (auto noted = empty(*branch.sink, {}, *left, *state.resume); !noted)
       return noted;
   std::vector<engine::table_setup> tables;
-  for (const auto& mapped : targets) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto& mapped = targets[i];
     auto progress = engine::stored_progress(state, mapped->name);
     if (!progress)
       return tl::unexpected(progress.error());
     branch.shapes.push_back(mapped->source);
     branch.keyless.push_back(mapped->key.empty());
     branch.progress.push_back(*progress);
-    tables.push_back({mapped, std::move(*progress)});
+    tables.push_back({mapped, std::move(*progress), source.tables[i].published_by});
   }
   branch.listed = state.refetch.size();
 

@@ -99,6 +99,7 @@ private:
     out_.sink_cancels.push_back([sink = setup.sink] { sink->cancel(); });
     const auto sink_name = "sink " + setup.name;
     auto sink_stats = place(actor_kind::sink, sink_name);
+    setup.sink->show_at(counts(branch)->target);
     auto sink = enlist(in_.spawn(actors::sink_behavior, setup.sink,
                                  actors::sink_options{.life = context_.life,
                                                       .pipeline = label_,

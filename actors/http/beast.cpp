@@ -118,8 +118,8 @@ std::string_view view_of(beast::string_view text) noexcept {
 class connection : public std::enable_shared_from_this<connection> {
 public:
   connection(tcp::socket socket, const server_options& options, const history& looks,
-             actor_stats* self, std::function<void()> gone)
-      : stream_(std::move(socket)), options_(options), looks_(looks), self_(self),
+             sync_service* synced, actor_stats* self, std::function<void()> gone)
+      : stream_(std::move(socket)), options_(options), looks_(looks), synced_(synced), self_(self),
         gone_(std::move(gone)) {
     parser_.header_limit(static_cast<std::uint32_t>(options.header_bytes_max));
   }
@@ -136,7 +136,9 @@ public:
 
 private:
   void on_header(error_code trouble) {
-    if (!trouble)
+    if (!trouble && synced_)
+      answer_later();
+    else if (!trouble)
       write(answer());
     else if (trouble == beast::http::error::header_limit ||
              trouble == beast::http::error::buffer_overflow)
@@ -148,18 +150,33 @@ private:
     // Otherwise the client went away, or took too long: the connection ends with this object.
   }
 
+  [[nodiscard]] request asked() const {
+    const auto& header = parser_.get();
+    const auto length = parser_.content_length();
+    return {.method = view_of(header.method_string()),
+            .target = view_of(header.target()),
+            .authorization = view_of(header[beast::http::field::authorization]),
+            .has_body = parser_.chunked() || (length && *length > 0)};
+  }
+
   response answer() {
     std::optional<handler_scope> handling;
     if (self_)
       handling.emplace(*self_);
-    const auto& asked = parser_.get();
-    const auto length = parser_.content_length();
     one_look at{looks_};
-    return respond({.method = view_of(asked.method_string()),
-                    .target = view_of(asked.target()),
-                    .authorization = view_of(asked[beast::http::field::authorization]),
-                    .has_body = parser_.chunked() || (length && *length > 0)},
-                   at, options_.token.reveal());
+    return respond(asked(), at, options_.token.reveal());
+  }
+
+  /// The service answers from a thread of its own, where this object must not end.
+  void answer_later() {
+    stream_.expires_never();
+    synced_->respond(
+        asked(), options_.token.reveal(), [self = shared_from_this()](response made) mutable {
+          auto& at = self->stream_;
+          asio::post(at.get_executor(), [self = std::move(self), made = std::move(made)]() mutable {
+            self->write(std::move(made));
+          });
+        });
   }
 
   void write(response made) {
@@ -195,6 +212,7 @@ private:
   beast::tcp_stream stream_;
   const server_options& options_;
   const history& looks_;
+  sync_service* synced_;
   actor_stats* self_;
   std::function<void()> gone_;
   beast::flat_buffer buffer_{64 * 1024};
@@ -211,8 +229,10 @@ private:
 
 class server::state {
 public:
-  state(server_options options, std::shared_ptr<const board> of, std::shared_ptr<actor_stats> self)
-      : options_(std::move(options)), looks_(std::move(of)), self_(std::move(self)) {
+  state(server_options options, std::shared_ptr<const board> of,
+        std::unique_ptr<sync_service> synced, std::shared_ptr<actor_stats> self)
+      : options_(std::move(options)), looks_(std::move(of)), synced_(std::move(synced)),
+        self_(std::move(self)) {
     listen();
     look_again();
     thread_ = std::thread{[this] { run(); }};
@@ -222,6 +242,7 @@ public:
     context_.stop();
     thread_.join();
     is_ending_ = true; // the connections that the context still holds end with it
+    synced_.reset();   // … and so do those that wait for it
   }
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
@@ -306,9 +327,9 @@ private:
       if (trouble) // out of descriptors, mostly: give the others time to end
         return accept_later();
       ++connections_;
-      std::make_shared<connection>(std::move(socket), options_, looks_, self_.get(), [this] {
-        on_gone();
-      })->start();
+      std::make_shared<connection>(std::move(socket), options_, looks_, synced_.get(), self_.get(),
+                                   [this] { on_gone(); })
+          ->start();
       if (connections_ < options_.connections_max)
         accept();
     });
@@ -329,6 +350,8 @@ private:
   }
 
   void look_again() {
+    if (synced_)
+      return;
     looks_.remember();
     look_timer_.expires_after(std::chrono::seconds{2});
     look_timer_.async_wait([this](error_code stopped) {
@@ -339,6 +362,7 @@ private:
 
   const server_options options_;
   history looks_;
+  std::unique_ptr<sync_service> synced_; ///< Null: the routes of the metrics port.
   const std::shared_ptr<actor_stats> self_;
   std::size_t connections_ = 0;
   bool is_accepting_ = false;
@@ -355,7 +379,13 @@ private:
 
 server::server(server_options options, std::shared_ptr<const board> of,
                std::shared_ptr<actor_stats> self)
-    : state_(std::make_unique<state>(std::move(options), std::move(of), std::move(self))) {}
+    : state_(std::make_unique<state>(std::move(options), std::move(of), nullptr, std::move(self))) {
+}
+server::server(server_options options, std::shared_ptr<const board> of,
+               std::vector<sync_door> doors, std::shared_ptr<actor_stats> self)
+    : state_(std::make_unique<state>(std::move(options), of,
+                                     std::make_unique<sync_service>(of, std::move(doors)),
+                                     std::move(self))) {}
 server::~server() = default;
 
 std::uint16_t server::port() const noexcept {

@@ -125,6 +125,24 @@ bool is_same_secret(std::string_view given, std::string_view wanted) noexcept {
   return difference == 0;
 }
 
+std::optional<response> refusal_of(const request& asked, std::string_view token) {
+  if (asked.method != "GET") {
+    // A response to HEAD ends with its header.
+    auto refused =
+        asked.method == "HEAD" ? response{.status = 405} : text(405, "only GET is answered");
+    refused.allow = "GET";
+    return refused;
+  }
+  if (asked.has_body)
+    return text(413, "a GET has no body");
+  if (!token.empty() && !has_token(asked.authorization, token)) {
+    auto refused = text(401, "a bearer token is needed");
+    refused.wants_token = true;
+    return refused;
+  }
+  return std::nullopt;
+}
+
 response respond(const request& asked, look& at, std::string_view token) {
   const auto parsed = parse_target(asked.target);
   if (!parsed)
@@ -135,21 +153,9 @@ response respond(const request& asked, look& at, std::string_view token) {
                            parsed->path.size() > pipeline_health_prefix.size();
   if (found == routes.end() && !is_pipeline)
     return text(404, "there is nothing here; try /status, /actors, /metrics, /healthz or /readyz");
-  if (asked.method != "GET") {
-    // A response to HEAD ends with its header.
-    auto refused =
-        asked.method == "HEAD" ? response{.status = 405} : text(405, "only GET is answered");
-    refused.allow = "GET";
-    return refused;
-  }
-  if (asked.has_body)
-    return text(413, "a GET has no body");
   const auto is_open = !is_pipeline && found->is_open;
-  if (!is_open && !token.empty() && !has_token(asked.authorization, token)) {
-    auto refused = text(401, "a bearer token is needed");
-    refused.wants_token = true;
-    return refused;
-  }
+  if (auto refused = refusal_of(asked, is_open ? std::string_view{} : token))
+    return std::move(*refused);
   if (is_pipeline)
     return pipeline_health(std::string_view{parsed->path}.substr(pipeline_health_prefix.size()),
                            at);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,9 @@ public:
 /// Answers one request. Pure. An empty `token`: none is asked for. With one, everything but
 /// /healthz and the page at / (which holds no data) needs `Authorization: Bearer <token>`.
 [[nodiscard]] response respond(const request& asked, look& at, std::string_view token);
+
+/// What is wrong with a request whatever its path: its method, a body, a missing token.
+[[nodiscard]] std::optional<response> refusal_of(const request& asked, std::string_view token);
 
 /// Equal or not, in a time that tells nothing of where they differ.
 [[nodiscard]] bool is_same_secret(std::string_view given, std::string_view wanted) noexcept;

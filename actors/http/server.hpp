@@ -8,6 +8,7 @@
 #include <string>
 
 #include "actors/board.hpp"
+#include "actors/http/synced.hpp"
 #include "config/config.hpp"
 
 namespace cdc::actors::http {
@@ -26,7 +27,7 @@ struct server_options {
 [[nodiscard]] server_options options_from(const config::listener_config& config);
 
 /// Answers HTTP on a thread of its own, from the board alone: it asks no actor anything and none
-/// waits for it.
+/// waits for it. What has to be asked of others is asked on threads of the sync_service.
 ///
 /// It cannot fail. A port in use, or a host that is none, is said once in the log and tried again
 /// until it works. Every response closes its connection, so none is held idle.
@@ -34,6 +35,9 @@ class server {
 public:
   /// `self`: where the server shows itself on the board, if it does.
   server(server_options options, std::shared_ptr<const board> of,
+         std::shared_ptr<actor_stats> self = {});
+  /// Answers /synced, and nothing else.
+  server(server_options options, std::shared_ptr<const board> of, std::vector<sync_door> doors,
          std::shared_ptr<actor_stats> self = {});
   /// Cuts what is open, at once.
   ~server();

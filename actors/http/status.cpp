@@ -79,6 +79,26 @@ void write_load(json::writer& to, const pipeline_view& of, const pipeline_flow& 
   to.end_array().end_object();
 }
 
+void write_target(json::writer& to, const target_view& of) {
+  to.key("target").begin_object();
+  to.key("waits_for");
+  if (of.waits_for.empty())
+    to.null();
+  else
+    to.value(of.waits_for);
+  to.member("open_writes", of.open).member("oldest_open_seconds", of.oldest_open_seconds);
+  to.key("pace").begin_object();
+  to.member("requests", of.requests_now).member("requests_max", of.requests_max);
+  to.member("items", of.items_now).member("items_max", of.items_max);
+  to.member("bytes", of.bytes_now).member("bytes_max", of.bytes_max).end_object();
+  to.member("retried", of.retried).member("documents", of.documents).member("bytes", of.bytes);
+  to.member("quarantined", of.quarantined);
+  to.key("write_seconds").begin_object();
+  for (std::size_t i = 0; i < of.latency.size(); ++i)
+    write_times(to, to_string(static_cast<sinks::write_result>(i)), of.latency[i]);
+  to.end_object().end_object();
+}
+
 void write_sink(json::writer& to, const sink_view& sink, const sink_flow& flow,
                 position_speller spell) {
   to.begin_object();
@@ -97,7 +117,10 @@ void write_sink(json::writer& to, const sink_view& sink, const sink_flow& flow,
   write_times(to, "decode_to_acknowledge", sink.decode_to_ack);
   write_times(to, "commit_to_acknowledge", sink.commit_to_ack);
   write_times(to, "batch_write", sink.batch_write);
-  to.end_object().end_object();
+  to.end_object();
+  if (sink.target)
+    write_target(to, *sink.target);
+  to.end_object();
 }
 
 void write_slot(json::writer& to, const slot_view& slot) {

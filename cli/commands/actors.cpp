@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/terminal.hpp"
+
 namespace cdc::cli {
 
 namespace {
@@ -47,7 +49,7 @@ std::string refusal(const actors::http::fetched& answer, const actors_options& o
 }
 
 int report(const error& why) {
-  fmt::print(stderr, "cdc-actors: {}\n", why.detail);
+  say(stderr, fmt::format("cdc-actors: {}\n", why.detail));
   return why.code == errc::invalid_config ? 2 : 1;
 }
 
@@ -76,10 +78,13 @@ int run_actors(const actors_options& options) {
   if (!answer)
     return report(answer.error());
   if (answer->status != 200) {
-    fmt::print(stderr, "cdc-actors: {}", refusal(*answer, options));
+    say(stderr, fmt::format("cdc-actors: {}", refusal(*answer, options)));
     return 1;
   }
-  std::fwrite(answer->body.data(), 1, answer->body.size(), stdout);
+  if (options.json)
+    std::fputs(answer->body.c_str(), stdout);
+  else
+    say(stdout, answer->body);
   return 0;
 }
 

@@ -30,7 +30,11 @@ std::string bash_value(const described_option& option) {
   if (!option.choices.empty())
     return fmt::format(R"(COMPREPLY=($(compgen -W "{}" -- "$word")))",
                        fmt::join(option.choices, " "));
-  return option.takes_path ? R"(COMPREPLY=($(compgen -f -- "$word")))" : "COMPREPLY=()";
+  if (!option.takes_file && !option.takes_folder)
+    return "COMPREPLY=()";
+  // A name may have spaces in it.
+  return fmt::format(R"(mapfile -t COMPREPLY < <(compgen -{} -- "$word"))",
+                     option.takes_folder ? 'd' : 'f');
 }
 
 std::string bash_command(const described_command& command) {
@@ -67,14 +71,18 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_value(const described_option& option) {
   if (!option.choices.empty())
     return fmt::format(":value:({})", fmt::join(option.choices, " "));
-  return option.takes_path ? ":file:_files" : option.takes_value ? ":value:" : "";
+  if (option.takes_folder)
+    return ":folder:_files -/";
+  return option.takes_file ? ":file:_files" : option.takes_value ? ":value:" : "";
 }
 
 std::string zsh_command(const described_command& command) {
   auto out = fmt::format("    {})\n      _arguments", command.name);
   for (const auto& option : command.options) {
     for (const auto& name : option.names)
-      out += fmt::format(" \\\n        '{}[{}]{}'", name, zsh_text(option.help), zsh_value(option));
+      out += fmt::format(" \\\n        '{}{}[{}]{}'", name,
+                         option.takes_value && name.starts_with("--") ? "=" : "",
+                         zsh_text(option.help), zsh_value(option));
     if (option.is_positional)
       out += fmt::format(" \\\n        '*{}'", zsh_value(option));
   }
@@ -97,6 +105,11 @@ std::string bash_completions(const std::vector<described_command>& commands) {
   return fmt::format(R"(# bash completion of cdc-actors: source <(cdc-actors completions bash)
 _cdc_actors() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+  if [[ $word == = ]]; then
+    word=
+  elif [[ $before == = ]]; then
+    before=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
   if [[ $COMP_CWORD -eq 1 ]]; then
     COMPREPLY=($(compgen -W "{}" -- "$word"))
     return

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "actors/figures.hpp"
+#include "cli/terminal.hpp"
 #include "config/fold.hpp"
 #include "config/table_pattern.hpp"
 
@@ -36,7 +38,7 @@ std::string toml(std::string_view text) {
 
 std::string comment(std::string_view text) {
   std::string out = "# ";
-  for (const auto letter : text)
+  for (const auto letter : actors::printable(text))
     out += letter == '\n' ? std::string{"\n# "} : std::string{letter};
   return out + '\n';
 }
@@ -275,7 +277,7 @@ result<std::string> write_configuration(const init_options& options,
 int run_init(const init_options& options) {
   const auto text = make_configuration(options);
   if (!text) {
-    fmt::print(stderr, "cdc-actors: {}\n", text.error().detail);
+    say(stderr, fmt::format("cdc-actors: {}\n", text.error().detail));
     return text.error().code == errc::invalid_config ? 2 : 1;
   }
   if (!options.output) {
@@ -283,12 +285,12 @@ int run_init(const init_options& options) {
     return 0;
   }
   if (const auto written = write_file(*options.output, *text, options.force); !written) {
-    fmt::print(stderr, "cdc-actors: {}\n", written.error().detail);
+    say(stderr, fmt::format("cdc-actors: {}\n", written.error().detail));
     return 1;
   }
   const auto file = options.output->string();
-  fmt::print("{} is written. Next: export {}, then cdc-actors validate {}\n", file, options.url_env,
-             file);
+  say(stdout, fmt::format("{} is written. Next: export {}, then cdc-actors validate {}\n", file,
+                          options.url_env, file));
   return 0;
 }
 

@@ -33,6 +33,8 @@
 #include "cli/pipeline_factory.hpp"
 #include "cli/progress.hpp"
 #include "cli/selection.hpp"
+#include "cli/sync_doors.hpp"
+#include "cli/terminal.hpp"
 #include "supervision/root_supervisor.hpp"
 #include "supervision/service.hpp"
 
@@ -56,7 +58,8 @@ private:
   int number_;
 };
 
-/// SIGINT and SIGTERM as something to poll. Made before any thread is, so that none takes them.
+/// SIGINT, SIGTERM and SIGHUP as something to poll. Made before any thread is, so that none takes
+/// them.
 class stop_signals {
 public:
   stop_signals() : from_(block()) {}
@@ -68,11 +71,18 @@ public:
   }
 
 private:
+  static bool is_ignored(int signal) {
+    struct sigaction how {};
+    return ::sigaction(signal, nullptr, &how) == 0 && how.sa_handler == SIG_IGN;
+  }
+
   static int block() {
     sigset_t wanted;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGINT);
     sigaddset(&wanted, SIGTERM);
+    if (!is_ignored(SIGHUP)) // by nohup: it is to outlive its terminal
+      sigaddset(&wanted, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
     return ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -280,8 +290,8 @@ private:
 
 int status_of(const supervision::outcome& how, bool once) {
   for (const auto& halted : how.halted)
-    fmt::print(stderr, "cdc-actors: {}: {} ({})\n", halted.name, halted.why.detail,
-               to_string(halted.why.code));
+    say(stderr, fmt::format("cdc-actors: {}: {} ({})\n", halted.name, halted.why.detail,
+                            to_string(halted.why.code)));
   const auto is_lost = once ? !how.halted.empty() : how.halted.size() == how.pipelines;
   return is_lost ? 1 : 0;
 }
@@ -295,6 +305,8 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     server.emplace(actors::http::options_from(configs.front().metrics), board,
                    board->add(actors::actor_kind::http, "http"));
 
+  const auto api = configs.front().api;
+  std::vector<actors::http::sync_door> doors;
   report_box reports;
   supervision::root_options root;
   root.board = board;
@@ -306,10 +318,16 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     auto shared = std::make_shared<const config::pipeline_config>(std::move(config));
     auto& pipeline = root.pipelines.emplace_back();
     pipeline.config = shared;
+    doors.push_back(sync_door_of(shared));
     pipeline.make_parts = pipeline_factory(shared);
     pipeline.once = options.once;
     pipeline.fresh = options.fresh_slot_and_load;
   }
+
+  std::optional<actors::http::server> synced;
+  if (api.enabled)
+    synced.emplace(actors::http::options_from(api), board, std::move(doors),
+                   board->add(actors::actor_kind::http, "api"));
 
   caf::actor_system_config scheduling;
   actors::configure_scheduler(scheduling);
@@ -329,7 +347,7 @@ int run_run(const run_options& options) {
   const stop_signals signals;
   auto configs = read_selection(options.from);
   if (!configs) {
-    fmt::print(stderr, "{}\n", configs.error().detail);
+    say(stderr, fmt::format("{}\n", configs.error().detail));
     return 2;
   }
   auto logging = configs->front().log;
@@ -337,7 +355,7 @@ int run_run(const run_options& options) {
     logging.level = *options.log_level;
   const auto chosen = log::options_from(logging);
   if (!chosen) {
-    fmt::print(stderr, "{}\n", chosen.error().detail);
+    say(stderr, fmt::format("{}\n", chosen.error().detail));
     return 2;
   }
   log::configure(*chosen);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/selection.hpp"
+#include "cli/terminal.hpp"
 #include "engine/engine.hpp"
 #include "messages/json.hpp"
 #include "messages/load.hpp"
@@ -339,8 +340,8 @@ bool retains_too_much(const std::vector<pipeline_status>& all, std::uint64_t max
           role_of(slot, each.slot) == slot_role::copy)
         continue;
       out = true;
-      fmt::print(stderr, "cdc-actors: slot {} retains {}, more than {} MB\n", slot.name,
-                 bytes(slot.pressure.retained_bytes), max_mb);
+      say(stderr, fmt::format("cdc-actors: slot {} retains {}, more than {} MB\n", slot.name,
+                              bytes(slot.pressure.retained_bytes), max_mb));
     }
   }
   return out;
@@ -410,17 +411,17 @@ std::string to_json(const std::vector<pipeline_status>& all) {
 int run_status(const status_options& options) {
   const auto pipelines = read_selection(options.from);
   if (!pipelines) {
-    fmt::print(stderr, "{}\n", pipelines.error().detail);
+    say(stderr, fmt::format("{}\n", pipelines.error().detail));
     return 2;
   }
   auto caught_up = true;
   const auto all = options.caught_up ? wait_for(*pipelines, options.timeout, caught_up)
                                      : look_at_all(*pipelines);
   if (options.json)
-    fmt::print("{}", to_json(all));
+    std::fputs(to_json(all).c_str(), stdout);
   else
     for (const auto& each : all)
-      fmt::print("{}", to_text(each, std::chrono::system_clock::now()));
+      say(stdout, to_text(each, std::chrono::system_clock::now()));
   if (options.caught_up && !options.json)
     fmt::print("{}\n", caught_up ? "caught up" : "not caught up");
   const auto retains = options.max_retained_mb && retains_too_much(all, *options.max_retained_mb);

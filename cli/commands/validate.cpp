@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/selection.hpp"
+#include "cli/terminal.hpp"
 #include "sinks/standing.hpp"
 #include "sources/postgres/lsn.hpp"
 #include "supervision/set_up.hpp"
@@ -109,7 +110,7 @@ void check_target(const config::pipeline_config& pipeline, const config::target_
                   const std::vector<target_table_ptr>& tables, const postgres::inspection& source,
                   findings& out) {
   auto is_open = true;
-  for (auto& remark : sinks::find_obstacles(target, tables)) {
+  for (auto& remark : sinks::find_obstacles(target, pipeline.engine, tables)) {
     is_open = is_open && !remark.is_obstacle;
     auto text = fmt::format("{}: {}", name_of(target), remark.text);
     if (remark.is_obstacle)
@@ -132,9 +133,10 @@ void print(const finding& line) {
                       : line.severity == level::warning ? "\x1b[33m"
                                                         : "\x1b[31m";
   if (in_colour)
-    fmt::print("{}{}\x1b[0m {}\n", colour, mark, line.text);
+    fmt::print("{}{}\x1b[0m ", colour, mark);
   else
-    fmt::print("{} {}\n", mark, line.text);
+    fmt::print("{} ", mark);
+  say(stdout, line.text + "\n");
 }
 
 bool is_bad(const finding& line) noexcept {
@@ -194,7 +196,7 @@ int run_validate(const validate_options& options) {
   std::size_t failed = 0;
   for (const auto& pipeline : *pipelines) {
     if (pipelines->size() > 1)
-      fmt::print("{} ({})\n", pipeline.source.name, pipeline.file);
+      say(stdout, fmt::format("{} ({})\n", pipeline.source.name, pipeline.file));
     const auto lines = check(pipeline);
     std::ranges::for_each(lines, print);
     failed += std::ranges::any_of(lines, is_bad) ? 1u : 0u;
@@ -202,7 +204,7 @@ int run_validate(const validate_options& options) {
   if (failed == 0)
     fmt::print("all checks passed\n");
   else
-    fmt::print("{} of {} failed\n", failed, counted(pipelines->size(), "pipeline"));
+    say(stdout, fmt::format("{} of {} failed\n", failed, counted(pipelines->size(), "pipeline")));
   return failed == 0 ? 0 : 1;
 }
 

@@ -25,6 +25,7 @@
 #include <boost/beast/ssl/ssl_stream.hpp>
 
 #include "sinks/http/client.hpp"
+#include "sinks/http/gzip.hpp"
 
 namespace cdc::sinks::http {
 
@@ -72,6 +73,7 @@ struct shared_parts {
   asio::ssl::context tls;
   std::optional<error> broken; ///< Nothing can be sent at all.
   std::size_t at = 0;          ///< The server that answered last.
+  gzip_packer packer;
   bool is_cancelled = false;
 };
 
@@ -187,7 +189,12 @@ private:
       out_->set(field::authorization, with_.options.authorization.reveal());
     if (!what.body.empty())
       out_->set(field::content_type, view_of(what.content_type));
-    out_->body() = beast::span<const char>{what.body.data(), what.body.size()};
+    auto body = what.body;
+    if (with_.options.gzip && body.size() >= gzip_bytes_min && with_.packer.pack(body, packed_)) {
+      out_->set(field::content_encoding, "gzip");
+      body = packed_;
+    }
+    out_->body() = beast::span<const char>{body.data(), body.size()};
     out_->prepare_payload();
     lowest().expires_after(with_.options.answer_time);
     on_stream([this](auto& stream) {
@@ -264,6 +271,7 @@ private:
   std::optional<beast::tcp_stream> plain_;
   std::optional<tls_stream> secure_;
   beast::flat_buffer buffer_;
+  std::string packed_; ///< The body, compressed.
   std::optional<beast::http::request<beast::http::span_body<const char>>> out_;
   std::optional<beast::http::response_parser<beast::http::string_body>> in_;
   std::optional<errand> errand_;

@@ -21,6 +21,7 @@ struct client_options {
   bool verify = true;           ///< TLS: the server's certificate and name.
   std::string ca_file;          ///< Empty: the system's.
   std::size_t connections = 1;
+  bool gzip = false; ///< Bodies that are worth it are sent compressed.
   std::chrono::milliseconds connect_time{10'000};
   std::chrono::milliseconds answer_time{
       120'000}; ///< From the first byte sent to the last received.

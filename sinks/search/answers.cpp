@@ -122,6 +122,14 @@ result<std::vector<found_document>> read_documents(std::string_view body, std::s
   return out;
 }
 
+result<std::uint64_t> read_count(std::string_view body) {
+  json::parser parser;
+  std::uint64_t out = 0;
+  if (parser.parse(body)["count"].get(out) != simdjson::SUCCESS)
+    return malformed("a count");
+  return out;
+}
+
 result<document_page> read_page(std::string_view body) {
   json::parser parser;
   json::element answer;

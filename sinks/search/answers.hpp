@@ -55,6 +55,7 @@ struct document_page {
                                                                 std::size_t items);
 [[nodiscard]] result<std::vector<found_document>> read_documents(std::string_view body,
                                                                  std::size_t documents);
+[[nodiscard]] result<std::uint64_t> read_count(std::string_view body);
 [[nodiscard]] result<document_page> read_page(std::string_view body);
 [[nodiscard]] result<stored_state_document> read_stored(std::string_view body);
 [[nodiscard]] result<stored_at> read_stored_at(std::string_view body);

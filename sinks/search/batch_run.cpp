@@ -1,10 +1,12 @@
 #include "sinks/search/batch_run.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "messages/json.hpp"
 #include "sinks/search/exchange.hpp"
+#include "sinks/search/state_document.hpp"
 
 namespace cdc::sinks::search {
 
@@ -19,6 +21,35 @@ constexpr auto bulk_path =
 constexpr unsigned tries_max = 12;
 constexpr std::chrono::milliseconds tombstone_time{1000};
 
+/// Of the verdicts on the items of one request, which one decides what comes next.
+int rank(verdict what) noexcept {
+  switch (what) {
+    case verdict::halted:
+      return 4;
+    case verdict::missing:
+      return 3;
+    case verdict::blocked:
+      return 2;
+    case verdict::busy:
+      return 1;
+    case verdict::again:
+    case verdict::done:
+    case verdict::too_large:
+    case verdict::refused:
+      return 0;
+  }
+  return 0;
+}
+
+// What a version is made of: engine/batcher.hpp.
+constexpr unsigned version_bits = 12;
+
+std::int64_t epoch_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 } // namespace
 
 document_writer* writing::writer_of(const target_table_ptr& table) {
@@ -26,6 +57,35 @@ document_writer* writing::writer_of(const target_table_ptr& table) {
   if (!made)
     made = std::make_unique<document_writer>(table);
   return made.get();
+}
+
+std::chrono::steady_clock::time_point writing::opened() {
+  const auto now = std::chrono::steady_clock::now();
+  open.insert(now);
+  show_open();
+  return now;
+}
+
+void writing::closed(std::chrono::steady_clock::time_point since, write_result how) {
+  open.erase(open.find(since));
+  show_open();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - since;
+  shown->latency[static_cast<std::size_t>(how)].observe(took.count());
+}
+
+void writing::show_open() const {
+  shown->open = static_cast<std::uint32_t>(open.size());
+  shown->oldest_open = open.empty() ? 0 : open.begin()->time_since_epoch().count();
+}
+
+void writing::show_pace() const {
+  shown->requests_now = static_cast<std::uint32_t>(pace.requests());
+  shown->requests_max = static_cast<std::uint32_t>(pace.requests_max());
+  shown->items_now = pace.items();
+  shown->items_max = pace.items_max();
+  shown->bytes_now = pace.bytes();
+  shown->bytes_max = pace.bytes_max();
+  shown->quarantined = quarantine.size();
 }
 
 batch_run::batch_run(writing& with, batch_ptr work, completion done)
@@ -122,8 +182,18 @@ void batch_run::on_documents(const http::response& said) {
     return;
   }
   wait_.reset();
+  if (!with_.quarantine.empty())
+    for (std::size_t i = 0; i < found->size(); ++i)
+      drop_overtaken(plan_->wants()[i], (*found)[i]);
   plan_->found(std::move(*found));
   write_segment();
+}
+
+/// What was refused is newer than what is there, so that no change can be completed from it.
+void batch_run::drop_overtaken(std::uint32_t key, found_document& found) const {
+  if (found.is_there &&
+      with_.quarantine.is_overtaken(index_of(key), plan_->keys().id(key), found.version))
+    found.is_there = false;
 }
 
 void batch_run::write_segment() {
@@ -159,14 +229,12 @@ std::size_t batch_run::slice_end(std::size_t& bytes) const {
 
 void batch_run::send_bulk() {
   if (left_.empty())
-    return next_segment();
+    return settle_refused();
   std::size_t bytes = 0;
   const auto sent = slice_end(bytes);
   http::request ask;
   ask.method = "POST";
   ask.target = bulk_path;
-  if (with_.require_alias)
-    ask.target += "&require_alias=true";
   ask.content_type = lines;
   const auto is_in_one_piece = left_[sent - 1] - left_[0] + 1 == sent;
   if (is_in_one_piece) {
@@ -181,87 +249,235 @@ void batch_run::send_bulk() {
     ask.body = copy->text();
     ask.owner = copy;
   }
-  with_.over.send(std::move(ask),
-                  [self = shared_from_this(), sent, bytes](result<http::response> said) {
-                    self->on_bulk(sent, bytes, std::move(said));
-                  });
+  with_.over.send(std::move(ask), [self = shared_from_this(), sent, bytes,
+                                   since = with_.opened()](result<http::response> said) {
+    self->on_bulk(sent, bytes, since, std::move(said));
+  });
 }
 
-void batch_run::on_bulk(std::size_t sent, std::size_t bytes, result<http::response> said) {
+void batch_run::on_bulk(std::size_t sent, std::size_t bytes,
+                        std::chrono::steady_clock::time_point since, result<http::response> said) {
+  if (said && said->status < 300) {
+    const auto items = read_bulk_answer(said->body, sent);
+    if (items) {
+      with_.closed(since, on_items(sent, bytes, *items));
+      with_.show_pace();
+      return go_on();
+    }
+    // Nobody knows what was written; the versions make it harmless to write it again.
+    with_.closed(since, write_result::failed);
+    wait_again(verdict::again, items.error(), [this] { send_bulk(); });
+    return;
+  }
+  with_.closed(since, write_result::failed);
   if (!said)
     return fail_with(std::move(said).error());
-  if (said->status < 300) {
-    const auto items = read_bulk_answer(said->body, sent);
-    // Nobody knows what was written; the versions make it harmless to write it again.
-    if (!items) {
-      wait_again(verdict::again, items.error(), [this] { send_bulk(); });
-      return;
-    }
-    return on_items(sent, *items);
-  }
   const auto answer = read_error(said->status, said->body);
   const auto what = judge(answer);
   if (what == verdict::too_large && sent == 1) {
-    refuse(items_[left_.front()], answer);
+    refuse(left_.front(), answer);
     left_.erase(left_.begin());
-    return failed_ ? void() : send_bulk();
+    return failed_ ? finish() : send_bulk();
   }
   if (what == verdict::too_large) {
     with_.pace.too_large(bytes);
+    with_.show_pace();
     return send_bulk();
   }
   if (what == verdict::halted || what == verdict::refused)
     return fail_with(error_of(answer, "POST /_bulk"));
-  wait_again(what, error_of(answer, "POST /_bulk"), [this] { send_bulk(); });
+  wait_again(what, answer, "POST /_bulk", [this] { send_bulk(); });
 }
 
-void batch_run::on_items(std::size_t sent, const std::vector<item_answer>& items) {
+write_result batch_run::on_items(std::size_t sent, std::size_t bytes,
+                                 const std::vector<item_answer>& items) {
   std::vector<std::uint32_t> again;
-  std::optional<std::pair<verdict, item_answer>> worst;
+  std::size_t taken = 0;
+  worst_.reset();
   for (std::size_t i = 0; i < sent; ++i) {
     const auto& item = items_[left_[i]];
     const auto what = judge_item(items[i], item.is_delete);
-    if (what == verdict::done)
+    if (what == verdict::done) {
+      ++taken;
+      if (!with_.quarantine.empty())
+        note_written(item);
       continue;
-    if (what == verdict::halted)
-      return fail_with(error_of(items[i], with_.to.all[plan_->keys().place(item.key)].index));
+    }
     if (what == verdict::refused) {
-      refuse(item, items[i]);
-      if (failed_)
-        return;
+      refuse(left_[i], items[i]);
       continue;
     }
     again.push_back(left_[i]);
-    if (!worst || what == verdict::blocked)
-      worst = {what, items[i]};
+    if (!worst_ || rank(what) > rank(worst_->first))
+      worst_ = {what, items[i]};
   }
+  with_.shown->documents += taken;
+  with_.shown->retried += again.size();
+  if (taken > 0)
+    with_.shown->bytes += bytes;
   again.insert(again.end(), left_.begin() + static_cast<std::ptrdiff_t>(sent), left_.end());
-  const auto is_progress = again.size() < left_.size();
-  left_ = std::move(again);
-  if (is_progress)
+  if (again.size() < left_.size())
     wait_.reset();
-  if (!worst) {
+  left_ = std::move(again);
+  return taken == sent ? write_result::taken
+         : taken > 0   ? write_result::partly
+                       : write_result::failed;
+}
+
+/// After a bulk answer.
+void batch_run::go_on() {
+  if (failed_)
+    return finish();
+  if (!worst_) {
+    with_.shown->waits({});
     with_.pace.succeeded();
     return send_bulk();
   }
-  const auto where = with_.to.all[plan_->keys().place(items_[left_.front()].key)].index;
-  wait_again(worst->first, error_of(worst->second, where), [this] { send_bulk(); });
+  const auto& [what, answer] = *worst_;
+  const auto where = fmt::format("index {}", index_of(items_[left_.front()].key));
+  if (what == verdict::halted || what == verdict::missing)
+    return fail_with(error_of(answer, where));
+  wait_again(what, answer, where, [this] { send_bulk(); });
 }
 
-void batch_run::refuse(const bulk_item& item, const item_answer& answer) {
-  const auto& index = with_.to.all[plan_->keys().place(item.key)].index;
-  fail_with({errc::row_refused, fmt::format("index {}, document {}: {}", index,
-                                            plan_->keys().id(item.key), to_string(answer))});
+std::string_view batch_run::index_of(std::uint32_t key) const {
+  return with_.to.all[plan_->keys().place(key)].index;
+}
+
+void batch_run::refuse(std::uint32_t item, const item_answer& answer) {
+  if (with_.quarantine.is_on())
+    return refused_.push_back({item, to_string(answer)});
+  if (failed_)
+    return;
+  const auto key = items_[item].key;
+  failed_ = {errc::row_refused,
+             fmt::format("index {}, document {}: {}; change the mapping or the row, or put such "
+                         "documents aside with on_permanent_rejection = \"quarantine\"",
+                         index_of(key), plan_->keys().id(key), to_string(answer))};
+}
+
+// -- refused documents ----------------------------------------------------------------------------
+
+void batch_run::note_written(const bulk_item& item) {
+  const auto id = plan_->keys().id(item.key);
+  const auto* known = with_.quarantine.find(index_of(item.key), id);
+  if (known != nullptr && known->version <= plan_->version(item.key))
+    outdated_.push_back({std::string{index_of(item.key)}, std::string{id}});
+}
+
+/// Before the batch counts as written.
+void batch_run::settle_refused() {
+  if (refused_.empty())
+    return forget_next([this] { next_segment(); });
+  std::size_t more = 0;
+  for (const auto& each : refused_) {
+    const auto key = items_[each.item].key;
+    more += with_.quarantine.find(index_of(key), plan_->keys().id(key)) == nullptr ? 1 : 0;
+  }
+  if (more == 0 || with_.quarantine.size() + more <= with_.quarantine.most())
+    return put_aside_next(true);
+  // Some may have been replayed, or removed by hand.
+  insist("POST", fmt::format("/{}/_refresh", rejects_index), std::make_shared<const std::string>(),
+         [this, more](const http::response&) {
+           insist("GET", fmt::format("/{}/_count", rejects_index),
+                  std::make_shared<const std::string>(), [this, more](const http::response& said) {
+                    const auto held = read_count(said.body);
+                    if (held && *held + more <= with_.quarantine.most())
+                      return put_aside_next(true);
+                    const auto& first = refused_.front();
+                    const auto key = items_[first.item].key;
+                    fail_with({errc::row_refused,
+                               fmt::format("index {}, document {}: {}; and max_rejects = {} "
+                                           "documents are put aside already: look at them with "
+                                           "`cdc-actors rejects`",
+                                           index_of(key), plan_->keys().id(key), first.reason,
+                                           with_.quarantine.most())});
+                  });
+         });
+}
+
+reject_record batch_run::record_of(const refused_item& it, bool with_document) const {
+  const auto& item = items_[it.item];
+  const auto id = plan_->keys().id(item.key);
+  reject_record out;
+  out.id = with_.quarantine.id_for(index_of(item.key), id);
+  out.version = plan_->version(item.key);
+  out.what.index = index_of(item.key);
+  out.what.document = id;
+  out.what.reason = it.reason;
+  out.what.position = spelled({out.version >> version_bits}, with_.source);
+  out.what.action = item.is_delete ? "delete" : "index";
+  out.what.at = epoch_seconds();
+  out.pipeline = item.is_delete ? "" : with_.to.all[plan_->keys().place(item.key)].pipeline;
+  if (!with_document || item.is_delete)
+    return out;
+  const auto whole = body_->text().substr(item.begin, end_of(it.item) - item.begin);
+  const auto line = whole.find('\n') + 1;
+  out.document = whole.substr(line, whole.size() - line - 1);
+  return out;
+}
+
+/// The last of refused_. One that is too large, or too strange, is kept without its document.
+void batch_run::put_aside_next(bool with_document) {
+  const auto record = record_of(refused_.back(), with_document);
+  insist(
+      "PUT", reject_path(record.id), std::make_shared<const std::string>(to_json(record)),
+      [this](const http::response&) { on_put_aside(); },
+      [this, with_document](const item_answer& answer) {
+        if (with_document)
+          return put_aside_next(false);
+        fail_with({errc::row_refused, fmt::format("a document could not be put aside in {}: {}",
+                                                  rejects_index, to_string(answer))});
+      });
+}
+
+void batch_run::on_put_aside() {
+  const auto& it = refused_.back();
+  const auto key = items_[it.item].key;
+  const auto id = plan_->keys().id(key);
+  with_.quarantine.add(index_of(key), id,
+                       {with_.quarantine.id_for(index_of(key), id), plan_->version(key)});
+  with_.show_pace();
+  report_.refused.push_back(
+      {.number = plan_->change_number(key),
+       .reason = fmt::format("index {}, document {}: {}", index_of(key), id, it.reason),
+       .is_quarantined = true});
+  refused_.pop_back();
+  refused_.empty() ? forget_next([this] { next_segment(); }) : put_aside_next(true);
+}
+
+void batch_run::forget_next(std::function<void()> then) {
+  if (outdated_.empty())
+    return then();
+  const auto it = outdated_.back();
+  outdated_.pop_back();
+  const auto* known = with_.quarantine.find(it.index, it.id);
+  if (known == nullptr)
+    return forget_next(std::move(then));
+  const auto gone = [this, it, then](const auto&) {
+    with_.quarantine.erase(it.index, it.id);
+    with_.show_pace();
+    forget_next(then);
+  };
+  insist("DELETE", reject_path(known->id), std::make_shared<const std::string>(), gone, gone);
 }
 
 // -- what may have to be done again ---------------------------------------------------------------
 
 void batch_run::insist(std::string_view method, std::string target,
-                       std::shared_ptr<const std::string> body,
+                       const std::shared_ptr<const std::string>& body,
                        std::function<void(const http::response&)> then) {
+  insist(method, std::move(target), std::move(body), std::move(then), {});
+}
+
+void batch_run::insist(std::string_view method, std::string target,
+                       std::shared_ptr<const std::string> body,
+                       std::function<void(const http::response&)> then,
+                       std::function<void(const item_answer&)> otherwise) {
   http::request ask{.method = method, .target = target, .body = *body, .owner = body};
   with_.over.send(std::move(ask), [self = shared_from_this(), method, target = std::move(target),
-                                   body, then = std::move(then)](result<http::response> said) {
+                                   body, then = std::move(then),
+                                   otherwise = std::move(otherwise)](result<http::response> said) {
     if (!said)
       return self->fail_with(std::move(said).error());
     if (said->status < 300)
@@ -269,17 +485,28 @@ void batch_run::insist(std::string_view method, std::string target,
     const auto answer = read_error(said->status, said->body);
     const auto what = judge(answer);
     const auto why = error_of(answer, fmt::format("{} {}", method, target));
+    if (otherwise && (what == verdict::refused || what == verdict::too_large))
+      return otherwise(answer);
     if (what == verdict::halted || what == verdict::refused || what == verdict::too_large)
       return self->fail_with(why);
-    self->wait_again(what, why, [self, method, target, body, then] {
-      self->insist(method, target, body, then);
+    ++self->with_.shown->retried;
+    const auto where = fmt::format("{} {}", method, target);
+    self->wait_again(what, answer, where, [self, method, target, body, then, otherwise] {
+      self->insist(method, target, body, then, otherwise);
     });
   });
+}
+
+bool batch_run::wait_again(verdict why, const item_answer& last, const std::string& where,
+                           std::function<void()> then) {
+  with_.shown->waits(waiting_for(last, where));
+  return wait_again(why, error_of(last, where), std::move(then));
 }
 
 bool batch_run::wait_again(verdict why, const error& last, std::function<void()> then) {
   if (why == verdict::busy)
     with_.pace.slow_down();
+  with_.show_pace();
   // A block ends by itself, or by a person's hand: there is no use in giving up.
   if (why != verdict::blocked && wait_.count() >= tries_max) {
     fail_with({errc::target_unavailable, last.detail});
@@ -341,11 +568,18 @@ void batch_run::refresh(std::function<void()> then) {
 }
 
 void batch_run::end_truncate() {
-  if (truncation().version != 0)
-    return next_segment();
+  const auto& it = truncation();
+  const auto& index = work_->tables[it.table]->name;
+  constexpr auto all = std::numeric_limits<std::uint64_t>::max();
+  for (auto& id : with_.quarantine.documents_of(index, it.version == 0 ? all : it.version))
+    outdated_.push_back({index, std::move(id)});
+  if (it.version != 0)
+    return forget_next([this] { next_segment(); });
   // Tombstones go with a refresh, once the node's clock has moved on from them.
   with_.over.after(tombstone_time, [self = shared_from_this()] {
-    self->refresh([self] { self->set_gc_deletes("null", [self] { self->next_segment(); }); });
+    self->refresh([self] {
+      self->set_gc_deletes("null", [self] { self->forget_next([self] { self->next_segment(); }); });
+    });
   });
 }
 
@@ -371,7 +605,7 @@ void batch_run::on_page(const http::response& said) {
   remove_page(body, page->documents.size());
 }
 
-void batch_run::remove_page(std::shared_ptr<const std::string> body, std::size_t documents) {
+void batch_run::remove_page(const std::shared_ptr<const std::string>& body, std::size_t documents) {
   const auto then = [this, body, documents](const http::response& said) {
     const auto items = read_bulk_answer(said.body, documents);
     if (!items)
@@ -379,11 +613,11 @@ void batch_run::remove_page(std::shared_ptr<const std::string> body, std::size_t
           wait_again(verdict::again, items.error(), [=, this] { remove_page(body, documents); }));
     for (const auto& each : *items) {
       const auto what = judge_item(each, true);
-      if (what == verdict::halted || what == verdict::refused)
+      if (what == verdict::halted || what == verdict::refused || what == verdict::missing)
         return fail_with(error_of(each, "a truncate"));
       if (what != verdict::done)
-        return void(wait_again(what, error_of(each, "a truncate"),
-                               [=, this] { remove_page(body, documents); }));
+        return void(
+            wait_again(what, each, "a truncate", [=, this] { remove_page(body, documents); }));
     }
     wait_.reset();
     next_page();

@@ -46,6 +46,7 @@ result<http::response> exchange::ask(std::string_view method, std::string target
       case verdict::halted:
         return tl::unexpected(error_of(error, std::string{method} + " " + target));
       case verdict::done:
+      case verdict::missing:
       case verdict::refused:
       case verdict::too_large:
         return said;
@@ -53,7 +54,7 @@ result<http::response> exchange::ask(std::string_view method, std::string target
   }
 }
 
-result<http::response> exchange::demand(std::string_view method, std::string target,
+result<http::response> exchange::demand(std::string_view method, const std::string& target,
                                         std::string body) {
   auto said = ask(method, target, std::move(body));
   if (said && said->status >= 300)

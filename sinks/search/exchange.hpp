@@ -21,7 +21,7 @@ public:
   [[nodiscard]] result<http::response> ask(std::string_view method, std::string target,
                                            std::string body = {});
   /// The same; a status other than 200 to 299 is an error as well.
-  [[nodiscard]] result<http::response> demand(std::string_view method, std::string target,
+  [[nodiscard]] result<http::response> demand(std::string_view method, const std::string& target,
                                               std::string body = {});
   /// Returns early when the client is cancelled.
   void pause(std::chrono::milliseconds wait);

@@ -21,6 +21,10 @@ public:
   [[nodiscard]] std::size_t items() const noexcept { return items_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
+  [[nodiscard]] std::size_t requests_max() const noexcept { return requests_max_; }
+  [[nodiscard]] std::size_t items_max() const noexcept { return items_max_; }
+  [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
+
   /// The target has too much to do: first fewer requests, then smaller ones.
   void slow_down() noexcept {
     if (requests_ > 1)

@@ -32,8 +32,11 @@ search_options options_of(const config::target_config& target,
   out.over.authorization = authorization_of(target);
   out.over.verify = target.tls_verify;
   out.over.ca_file = target.sslrootcert;
+  out.over.gzip = target.gzip;
   out.is_elasticsearch = target.what == config::target_config::flavor::elasticsearch;
   out.require_alias = target.require_alias;
+  out.quarantines = engine.quarantines;
+  out.rejects_max = engine.max_rejects;
   out.write_concurrency = engine.write_concurrency;
   out.items_max = engine.batch_size;
   out.bytes_max = engine.batch_max_bytes;

@@ -11,6 +11,8 @@ struct search_options {
   http::client_options over;
   bool is_elasticsearch = false;
   bool require_alias = false;
+  bool quarantines = false;
+  std::size_t rejects_max = 0; ///< Put aside at the target, whoever did it.
   std::size_t write_concurrency = 1;
   std::size_t items_max = 500;              ///< Of one request.
   std::size_t bytes_max = 10 * 1024 * 1024; ///< The same.

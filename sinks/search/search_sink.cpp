@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "messages/record_names.hpp"
 #include "messages/row_key.hpp"
+#include "sinks/search/index_guard.hpp"
 #include "sinks/search/index_shape.hpp"
 #include "sinks/search/relaxed_indices.hpp"
 #include "sinks/search/server_version.hpp"
@@ -31,6 +34,33 @@ std::int64_t now() {
       .count();
 }
 
+/// An orderly stop, too, may leave a load unfinished. Best effort and soon over: what is not put
+/// back now is by the next start, which finds it in the checkpoint.
+void put_back(const search_options& options, const std::map<std::string, index_settings>& relaxed) {
+  if (relaxed.empty())
+    return;
+  auto over = options.over;
+  over.connections = relaxed.size();
+  over.connect_time = over.answer_time = std::chrono::milliseconds{700};
+  const auto client = http::make_client(std::move(over));
+  std::promise<void> all;
+  auto left = std::make_shared<std::size_t>(relaxed.size());
+  client->run([&] {
+    for (const auto& [index, were] : relaxed) {
+      const auto body = std::make_shared<const std::string>(restoring_body(were));
+      client->send({.method = "PUT",
+                    .target = fmt::format("/{}/_settings", in_path(index)),
+                    .body = *body,
+                    .owner = body},
+                   [&all, left](const result<http::response>&) {
+                     if (--*left == 0)
+                       all.set_value();
+                   });
+    }
+  });
+  all.get_future().wait_for(std::chrono::milliseconds{1200});
+}
+
 std::string new_life() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}", random(), random());
@@ -47,18 +77,24 @@ search_sink::search_sink(search_options options)
   with_.emplace(
       writing{.over = *over_,
               .pace = pace(options_.write_concurrency, options_.items_max, options_.bytes_max),
-              .require_alias = options_.require_alias});
+              .source = {},
+              .quarantine = {options_.quarantines, options_.rejects_max}});
 }
 
 search_sink::~search_sink() {
   over_.reset();
+  put_back(options_, state_.relaxed);
 }
 
 // -- opening --------------------------------------------------------------------------------------
 
 result<sink_state> search_sink::open(const stream_identity& stream) {
-  if (auto good = check_server().and_then([&] { return make_state_index(); }); !good)
+  if (auto good = check_server().and_then([&] { return make_state_index(); }).and_then([&] {
+        return learn_rejects();
+      });
+      !good)
     return tl::unexpected(good.error());
+  with_->source = stream.source;
   state_.life = new_life();
   for (unsigned i = 0; i < takeovers_max; ++i) {
     const auto taken = take_over(stream);
@@ -94,6 +130,19 @@ result<void> search_sink::make_state_index() {
   return {};
 }
 
+result<void> search_sink::learn_rejects() {
+  exchange with(*over_);
+  if (options_.quarantines)
+    if (auto made = make_rejects_index(with); !made)
+      return made;
+  const auto all = read_rejects(with);
+  if (!all)
+    return tl::unexpected(all.error());
+  for (const auto& each : *all)
+    with_->quarantine.add(each.what.index, each.what.document, {each.id, each.version});
+  return {};
+}
+
 result<bool> search_sink::take_over(const stream_identity& stream) {
   exchange with(*over_);
   state_path_ = fmt::format("/{}/_doc/{}", state_index, state_id(stream));
@@ -115,6 +164,8 @@ result<bool> search_sink::take_over(const stream_identity& stream) {
     state_ = std::move(*state);
     if (state_.is_foreign)
       adopt(state_, with, notices_);
+    else if (auto looked = forget_lost_indices(); !looked)
+      return tl::unexpected(looked.error());
     path = state_path_at(document->at);
   }
   state_.life = life;
@@ -136,12 +187,39 @@ result<bool> search_sink::take_over(const stream_identity& stream) {
   return true;
 }
 
+result<void> search_sink::forget_lost_indices() {
+  exchange with(*over_);
+  auto& records = state_.kept.records;
+  for (auto at = records.begin(); at != records.end();) {
+    const auto& name = at->first;
+    if (!name.starts_with(progress_prefix)) {
+      ++at;
+      continue;
+    }
+    const auto index = name.substr(progress_prefix.size());
+    const auto is = look_up(with, index);
+    if (!is)
+      return tl::unexpected(is.error());
+    if (is->is_there && (is->is_alias || is->is_guarded || !state_.guarded.contains(index))) {
+      ++at;
+      continue;
+    }
+    notices_.push_back(fmt::format("{}: index {} is not the one that was loaded any more: {}",
+                                   where_, index, "its table is loaded anew"));
+    std::erase_if(state_.kept.listed, [&](const listed_key& key) { return key.table == index; });
+    state_.guarded.erase(index);
+    at = records.erase(at);
+  }
+  return {};
+}
+
 // -- indices --------------------------------------------------------------------------------------
 
 result<void> search_sink::prepare(const std::vector<target_table_ptr>& tables) {
   for (const auto& table : tables)
-    if (auto done = prepare_table(*table); !done)
+    if (auto done = prepare_table(*table).and_then([&] { return choose_way(*table); }); !done)
       return done;
+  show_names();
   return relax(tables);
 }
 
@@ -316,6 +394,47 @@ result<void> search_sink::check_mapping(const target_table& table) {
   if (!added)
     return tl::unexpected(added.error());
   return {};
+}
+
+/// An index is written by an alias of ours, so that one that is gone is not made by the server; an
+/// alias of the user's by its name.
+result<void> search_sink::choose_way(const target_table& table) {
+  exchange with(*over_);
+  const auto is = look_up(with, table.name);
+  if (!is)
+    return tl::unexpected(is.error());
+  if (is->is_alias) {
+    with_->to.ways[table.name] = {table.name, true};
+    return {};
+  }
+  if (!is->is_guarded) {
+    const auto done = set_guard(with, table.name);
+    if (!done)
+      return tl::unexpected(done.error());
+    if (!*done) {
+      notices_.push_back(fmt::format(
+          "{}: index {} may not be given an alias: if it is deleted while it is written to, the "
+          "server makes another with a mapping of its own",
+          where_, table.name));
+      return {};
+    }
+  }
+  is_state_changed_ |= state_.guarded.insert(table.name).second;
+  with_->to.ways[table.name] = {guard_of(table.name), false};
+  return {};
+}
+
+void search_sink::show_at(std::shared_ptr<target_gauges> where) {
+  with_->shown = std::move(where);
+  with_->show_pace();
+  show_names();
+}
+
+void search_sink::show_names() {
+  std::vector<std::string> names;
+  for (const auto& [index, way] : with_->to.ways)
+    names.push_back(index);
+  with_->shown->writes_to(std::move(names));
 }
 
 std::vector<std::string> search_sink::take_notices() {

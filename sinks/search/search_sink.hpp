@@ -35,6 +35,7 @@ public:
   void submit(batch_ptr work, completion done) override;
   void cancel() noexcept override;
   [[nodiscard]] std::vector<std::string> take_notices() override;
+  void show_at(std::shared_ptr<target_gauges> where) override;
   [[nodiscard]] std::size_t window() const noexcept override {
     return options_.write_concurrency + 1;
   }
@@ -45,9 +46,14 @@ private:
   // -- opening, on the caller's thread ------------------------------------------------------------
   [[nodiscard]] result<void> check_server();
   [[nodiscard]] result<void> make_state_index();
+  [[nodiscard]] result<void> learn_rejects();
   /// False: another life was faster, so that it has to be read again.
   [[nodiscard]] result<bool> take_over(const stream_identity& stream);
+  /// Forgets the load of an index that is not there any more, or is not the one that was loaded.
+  [[nodiscard]] result<void> forget_lost_indices();
   [[nodiscard]] result<void> prepare_table(const target_table& table);
+  [[nodiscard]] result<void> choose_way(const target_table& table);
+  void show_names();
   [[nodiscard]] result<void> check_mapping(const target_table& table);
   [[nodiscard]] result<void> relax(const std::vector<target_table_ptr>& tables);
   [[nodiscard]] result<void> restore_left_over(const std::vector<std::string>& loading);

@@ -48,12 +48,6 @@ std::optional<std::string> decoded(std::string_view hex) {
 
 // -- writing --------------------------------------------------------------------------------------
 
-std::string spelled(position at, std::string_view source) {
-  if (source == "postgres")
-    return fmt::format("{:X}/{:X}", at.token >> 32U, at.token & 0xffff'ffffU);
-  return fmt::format("{}", at.token);
-}
-
 void write_relaxed(json::writer& to, const std::map<std::string, index_settings>& relaxed) {
   to.key("relaxed").begin_array();
   for (const auto& [index, was] : relaxed) {
@@ -83,6 +77,10 @@ void write_ours(json::writer& to, const state_document& state) {
     to.begin_object().member("table", it.table).member("key", encoded(it.key)).end_object();
   to.end_array();
   write_relaxed(to, state.relaxed);
+  to.key("guarded").begin_array();
+  for (const auto& index : state.guarded)
+    to.value(std::string_view{index});
+  to.end_array();
   to.end_object();
 }
 
@@ -148,6 +146,20 @@ bool read_relaxed(const parsed::element& from, state_document& out) {
   return true;
 }
 
+/// A document of an earlier version has none.
+bool read_guarded(const parsed::element& from, state_document& out) {
+  parsed::array guarded;
+  if (!get(from, "guarded", guarded))
+    return true;
+  for (const auto each : guarded) {
+    std::string_view index;
+    if (each.get(index) != simdjson::SUCCESS)
+      return false;
+    out.guarded.emplace(index);
+  }
+  return true;
+}
+
 bool read_ours(const parsed::element& from, state_document& out) {
   auto& kept = out.kept;
   std::uint64_t resume = 0;
@@ -158,7 +170,7 @@ bool read_ours(const parsed::element& from, state_document& out) {
     return false;
   if (get(from, "resume", resume) && get(from, "of_version", version))
     kept.resume = checkpoint{{resume}, {version}};
-  return read_records(from, kept) && read_relaxed(from, out);
+  return read_records(from, kept) && read_relaxed(from, out) && read_guarded(from, out);
 }
 
 auto damaged() {
@@ -214,6 +226,12 @@ std::string state_id(const stream_identity& stream) {
       },
       '_');
   return out;
+}
+
+std::string spelled(position at, std::string_view source) {
+  if (source == "postgres")
+    return fmt::format("{:X}/{:X}", at.token >> 32U, at.token & 0xffff'ffffU);
+  return fmt::format("{}", at.token);
 }
 
 std::string to_json(const state_document& state) {

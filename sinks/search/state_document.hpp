@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,7 @@ struct state_document {
   std::string life;                              ///< Names the life that wrote it last.
   std::int64_t written_at = 0;                   ///< Microseconds since 1970-01-01 UTC.
   std::map<std::string, index_settings> relaxed; ///< By index: to be put back.
+  std::set<std::string> guarded;                 ///< Indices that were given our alias.
   bool is_foreign = false; ///< Written by pg2osync: it has a position and nothing else of ours.
 
   bool operator==(const state_document&) const = default;
@@ -38,6 +40,9 @@ struct state_document {
 
 /// `postgres-cdc_slot`: characters that an id should not have are replaced.
 [[nodiscard]] std::string state_id(const stream_identity& stream);
+
+/// A position as the source spells it: `0/16B3748`.
+[[nodiscard]] std::string spelled(position at, std::string_view source);
 
 [[nodiscard]] std::string to_json(const state_document& state);
 /// errc::target_misconfigured when it is damaged or of a newer version.

@@ -7,6 +7,7 @@
 
 #include "messages/load.hpp"
 #include "messages/record_names.hpp"
+#include "sinks/search/index_guard.hpp"
 
 namespace cdc::sinks::search {
 
@@ -63,7 +64,7 @@ result<std::vector<std::string>> loaded_names(exchange& with) {
   for (const auto row : rows) {
     std::string_view alias;
     std::string_view index;
-    if (row["alias"].get(alias) == simdjson::SUCCESS &&
+    if (row["alias"].get(alias) == simdjson::SUCCESS && !is_guard(alias) &&
         row["index"].get(index) == simdjson::SUCCESS &&
         std::ranges::find(full, index) != full.end())
       out.emplace_back(alias);

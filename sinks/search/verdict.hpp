@@ -15,6 +15,7 @@ enum class verdict : std::uint8_t {
   again,     ///< It cannot now: again, later.
   blocked,   ///< The index or the cluster takes no writes until a person or a freed disk says so.
   too_large, ///< The request: again, in smaller ones.
+  missing,   ///< The index is gone: it is made, and its table loaded, anew.
   refused,   ///< This item will never be taken.
   halted,    ///< Nothing will be taken before a person changes something: see error_of().
 };
@@ -27,6 +28,9 @@ enum class verdict : std::uint8_t {
 /// What a person is told about a verdict that ends the writing. `where` is the server's URL, or the
 /// index.
 [[nodiscard]] error error_of(const item_answer& answer, const std::string& where);
+
+/// Why a target takes nothing for now: `cluster block: index t: …`.
+[[nodiscard]] std::string waiting_for(const item_answer& answer, std::string_view where);
 
 /// `mapper_parsing_exception: field [n] of type [integer]`
 [[nodiscard]] std::string to_string(const item_answer& answer);

@@ -21,16 +21,20 @@ bool is_written_at(std::uint64_t stored, std::uint64_t version) noexcept {
 
 std::uint16_t places::of(const target_table& table) {
   const auto next = static_cast<std::uint16_t>(all.size());
-  const auto [known, is_new] = by_index.emplace(table.name, next);
+  const auto [seen, is_new] = by_index.emplace(table.name, next);
   if (!is_new)
-    return known->second;
+    return seen->second;
   place made;
   made.index = table.name;
-  made.head =
-      "\"_index\":" + as_json(table.name) + ",\"version_type\":\"external_gte\",\"version\":";
+  made.pipeline = table.pipeline;
+  const auto known = ways.find(table.name);
+  const auto& name = known == ways.end() ? table.name : known->second.name;
+  made.head = "\"_index\":" + as_json(name) + ",\"version_type\":\"external_gte\",\"version\":";
   made.indexed = made.head;
+  if (known != ways.end() && known->second.is_alias)
+    made.indexed = "\"require_alias\":true," + made.indexed;
   if (!table.pipeline.empty())
-    made.indexed = "\"pipeline\":" + as_json(table.pipeline) + "," + made.head;
+    made.indexed = "\"pipeline\":" + as_json(table.pipeline) + "," + made.indexed;
   all.push_back(std::move(made));
   return next;
 }

@@ -17,6 +17,7 @@ namespace cdc::sinks::search {
 /// An index of the target, and how actions on it begin.
 struct place {
   std::string index;
+  std::string pipeline;
   std::string head;    ///< `{"_index":"orders","version_type":"external_gte","version":`
   std::string indexed; ///< Head of an index action; with the pipeline, if there is one.
 };
@@ -25,6 +26,13 @@ struct place {
 struct places {
   /// The place of a table; made on the first call.
   std::uint16_t of(const target_table& table);
+
+  /// How an index is written to, if not by its name.
+  struct way {
+    std::string name;
+    bool is_alias = false; ///< The user's: nothing but an alias may be written to.
+  };
+  std::map<std::string, way, std::less<>> ways;
 
   std::vector<place> all;
   std::map<std::string, std::uint16_t, std::less<>> by_index;
@@ -63,6 +71,10 @@ public:
   /// The last change that a document's action carries.
   [[nodiscard]] std::uint64_t change_number(std::uint32_t key) const noexcept {
     return states_[key].number;
+  }
+  /// The version that a document's action carries.
+  [[nodiscard]] std::uint64_t version(std::uint32_t key) const noexcept {
+    return states_[key].version;
   }
 
 private:

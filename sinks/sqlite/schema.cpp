@@ -141,8 +141,19 @@ shape_gap compare(const existing_table& have, const target_table& want,
   return out;
 }
 
+bool shape_gap::none() const noexcept {
+  return missing.empty() && narrow.empty() && mistakes.empty();
+}
+
+// A column of the key can neither be left out nor take another type.
+bool is_closable(const shape_gap& gap, const target_table& want, const schema_options& options) {
+  const auto is_key = [&](auto at) { return want.columns[at].is_key; };
+  return gap.mistakes.empty() && std::ranges::none_of(gap.missing, is_key) &&
+         std::ranges::none_of(gap.narrow, is_key) && (gap.narrow.empty() || options.add_columns);
+}
+
 std::string describe(const shape_gap& gap, const existing_table& have, const target_table& want,
-                     const schema_options& options) {
+                     const schema_options& options, bool is_known) {
   std::vector<std::string> parts;
   for (const auto at : gap.missing) {
     const auto& column = want.columns[at];
@@ -160,6 +171,10 @@ std::string describe(const shape_gap& gap, const existing_table& have, const tar
                                 to_string(want.source->table));
   for (std::size_t i = 0; i < parts.size(); ++i)
     out += (i == 0 ? "" : "; ") + parts[i];
+  const auto helps = [&](const schema_options& with) { return is_closable(gap, want, with); };
+  if (is_known && !helps(options) && helps({options.numeric_as_number, true}))
+    out += ". With schema_changes = \"add\" the next start gives a column that is too narrow the "
+           "type ANY, and adds one that is missing";
   return out;
 }
 

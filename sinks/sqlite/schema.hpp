@@ -27,14 +27,23 @@ struct shape_gap {
   std::vector<std::uint16_t> missing; ///< Indexes into target_table::columns: no such column.
   std::vector<std::uint16_t> narrow;  ///< There, but its type cannot keep every value.
   std::vector<std::string> mistakes;  ///< Anything else that would refuse rows, in words.
+
+  [[nodiscard]] bool none() const noexcept;
 };
 
 [[nodiscard]] shape_gap compare(const existing_table& have, const target_table& want,
                                 const schema_options& options);
 
-/// The gap as one sentence that names every column.
+/// Whether a table that held the stream's rows before can go on: what it lacks is left out, or with
+/// `add_columns` added or widened.
+[[nodiscard]] bool is_closable(const shape_gap& gap, const target_table& want,
+                               const schema_options& options);
+
+/// The gap as one sentence that names every column. `is_known`: the table held the stream's rows
+/// before, so that the sentence names the option that would close it.
 [[nodiscard]] std::string describe(const shape_gap& gap, const existing_table& have,
-                                   const target_table& want, const schema_options& options);
+                                   const target_table& want, const schema_options& options,
+                                   bool is_known);
 
 [[nodiscard]] std::string add_column_sql(const target_table& table, std::uint16_t column,
                                          const schema_options& options);

@@ -16,17 +16,6 @@ std::string folded(std::string name) {
   return name;
 }
 
-/// Two equal rows, one of which is the other's key: a gap that no column can be left out for.
-bool is_key_missing(const shape_gap& gap, const target_table& table) {
-  return std::any_of(gap.missing.begin(), gap.missing.end(),
-                     [&](auto at) { return table.columns[at].is_key; });
-}
-
-bool is_key_narrow(const shape_gap& gap, const target_table& table) {
-  return std::any_of(gap.narrow.begin(), gap.narrow.end(),
-                     [&](auto at) { return table.columns[at].is_key; });
-}
-
 } // namespace
 
 sqlite_target::sqlite_target(sqlite_options options) : options_(std::move(options)) {}
@@ -134,15 +123,12 @@ result<void> sqlite_target::check_name(const target_table& table) const {
 result<void> sqlite_target::close_gap(const target_table& table, const existing_table& have,
                                       std::vector<std::string>& notices) {
   const auto gap = compare(have, table, options_.schema);
-  const bool is_known = state_.knows(table.name);
-  const bool is_closable = is_known && gap.mistakes.empty() && !is_key_missing(gap, table) &&
-                           !is_key_narrow(gap, table) &&
-                           (gap.narrow.empty() || options_.schema.add_columns);
-  if (gap.missing.empty() && gap.narrow.empty() && gap.mistakes.empty())
+  if (gap.none())
     return {};
-  if (!is_closable)
+  const bool is_known = state_.knows(table.name);
+  if (!is_known || !is_closable(gap, table, options_.schema))
     return fail(errc::target_misconfigured, "{}: {}", options_.path,
-                describe(gap, have, table, options_.schema));
+                describe(gap, have, table, options_.schema, is_known));
   if (options_.schema.add_columns)
     return alter(table, gap, notices);
   for (const auto at : gap.missing)

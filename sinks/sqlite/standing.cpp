@@ -70,11 +70,12 @@ result<void> check_shapes(database& db, const config::target_config& target,
     if (!*have)
       continue;
     const auto gap = compare(**have, *table, options);
-    if (gap.missing.empty() && gap.narrow.empty() && gap.mistakes.empty())
+    if (gap.none())
       continue;
-    const auto drifted = known->contains(table->name) && gap.mistakes.empty();
+    const auto is_known = known->contains(table->name);
     out.push_back(
-        {!drifted, fmt::format("{}: {}", target.path, describe(gap, **have, *table, options))});
+        {!is_known || !is_closable(gap, *table, options),
+         fmt::format("{}: {}", target.path, describe(gap, **have, *table, options, is_known))});
   }
   return {};
 }

@@ -123,10 +123,11 @@ result<void> state_tables::claim(const stream_identity& stream) {
   if (!found)
     return tl::unexpected(found.error());
   if (*found && (*found)->stream != stream)
-    return fail(errc::foreign_stream,
-                "the database belongs to another stream ({}), not to this one ({}): name another "
-                "file, or drop the table _cdc_checkpoint if its rows may be overwritten",
-                describe((*found)->stream), describe(stream));
+    return fail(
+        errc::foreign_stream,
+        "{} belongs to another stream ({}), not to this one ({}): name another file, or drop "
+        "its table _cdc_checkpoint if its rows may be overwritten",
+        sqlite3_db_filename(db_.handle(), "main"), describe((*found)->stream), describe(stream));
   if (*found) {
     epoch_ = static_cast<std::int64_t>((*found)->epoch);
     now_ = (*found)->resume;

@@ -124,6 +124,18 @@ std::optional<std::string> catch_up_record::take_news() {
   return why_;
 }
 
+catch_up_record::because reason_of(std::string_view sqlstate) noexcept {
+  using because = catch_up_record::because;
+  if (sqlstate.empty() || sqlstate.starts_with("08") || sqlstate.starts_with("57P"))
+    return because::lost;
+  // 42704, 42710: a slot that is not there, or is; a pooler looks like this, too.
+  const auto is_about_slots = sqlstate == "42704" || sqlstate == "42710";
+  if ((sqlstate.starts_with("42") && !is_about_slots) || sqlstate.starts_with("0A") ||
+      sqlstate.starts_with("22"))
+    return because::refused;
+  return because::limited;
+}
+
 std::string copy_name(const std::string& slot) {
   constexpr std::string_view suffix = "_catch_up";
   constexpr std::size_t size_max = 63;

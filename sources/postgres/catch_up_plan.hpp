@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sources/source.hpp"
 
@@ -157,6 +158,9 @@ private:
   clock::duration pause_ = pause_first;
   int losses_ = 0;
 };
+
+/// How lasting a refusal with this state is; empty: the connection broke.
+[[nodiscard]] catch_up_record::because reason_of(std::string_view sqlstate) noexcept;
 
 /// `shop_catch_up`: the slot's temporary copy, the same every time.
 [[nodiscard]] std::string copy_name(const std::string& slot);

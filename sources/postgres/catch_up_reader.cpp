@@ -6,10 +6,8 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include "sources/postgres/connection.hpp"
-#include "sources/postgres/errors.hpp"
+#include "sources/postgres/catch_up_commands.hpp"
 #include "sources/postgres/lsn.hpp"
-#include "sources/postgres/replication_connection.hpp"
 
 namespace cdc::sources::postgres {
 
@@ -19,8 +17,6 @@ using because = catch_up_record::because;
 using namespace std::chrono_literals;
 
 constexpr std::string_view doing = "catch up from a copy of the slot";
-// A backend notices only by this that its client is gone while it works on a call.
-constexpr auto settle_command = "SET client_connection_check_interval = '500ms'";
 // How long another reader of the slot is given to let go: one that was killed needs so long.
 constexpr auto release_within = 3s;
 constexpr auto look_again = 50ms;
@@ -28,27 +24,7 @@ constexpr auto look_again = 50ms;
 constexpr auto describe_interval = 5s;
 // From this version on a slot that nobody reads for long may be invalidated.
 constexpr int idle_slots_since = 180000;
-// Of a call that is under way: no need to look for bytes more often than this.
-constexpr auto silence_min = 100ms;
-// A question under way is looked after this often: the owner polls one socket alone.
-constexpr auto probe_step = 10ms;
 constexpr auto goodbye_within = 1s;
-
-std::string advance_command(const std::string& slot, position to) {
-  return fmt::format("SELECT pg_catalog.pg_replication_slot_advance({}, '{}')", quote_literal(slot),
-                     to_lsn(to));
-}
-
-because kind_of(std::string_view sqlstate) noexcept {
-  if (sqlstate.empty() || sqlstate.starts_with("08") || sqlstate.starts_with("57P"))
-    return because::lost;
-  // 42704, 42710: a slot that is not there, or is; a pooler looks like this, too.
-  const auto is_about_slots = sqlstate == "42704" || sqlstate == "42710";
-  if ((sqlstate.starts_with("42") && !is_about_slots) || sqlstate.starts_with("0A") ||
-      sqlstate.starts_with("22"))
-    return because::refused;
-  return because::limited;
-}
 
 } // namespace
 
@@ -56,8 +32,8 @@ catch_up_reader::catch_up_reader(catch_up_request request, stream_core& core,
                                  const catch_up_options& options, const feedback_options& silence,
                                  std::shared_ptr<catch_up_record> record)
     : request_(std::move(request)), copy_(copy_name(request_.slot)), core_(core), options_(options),
-      silence_(silence), record_(std::move(record)), on_(request_.to, std::string{doing}),
-      size_(options), watch_(options) {
+      record_(std::move(record)), on_(request_.to, std::string{doing}),
+      silence_(request_.to, silence), size_(options), watch_(options) {
   // nop
 }
 
@@ -88,16 +64,15 @@ clock::time_point catch_up_reader::deadline() const noexcept {
     default:
       break;
   }
-  if (!listens_)
+  if (!silence_.listens())
     return clock::time_point::max();
   const auto late = is_sending() ? clock::time_point::max() : since_ + options_.first_row_within;
-  return std::min(late, probe_ ? stepped_at_ + probe_step : heard_at_ + silence_.idle_max);
+  return std::min(late, silence_.deadline());
 }
 
 result<step> catch_up_reader::advance(clock::time_point now, bool may_read) {
   core_.pass_on(now);
-  stepped_at_ = now;
-  listened_ = std::exchange(listens_, false);
+  silence_.step(now);
   auto went = go_on(now, may_read);
   while (went && *went == step::poll && phase_ == phase::ready && may_read)
     went = go_on(now, may_read);
@@ -107,7 +82,7 @@ result<step> catch_up_reader::advance(clock::time_point now, bool may_read) {
   const auto kind = why.code == errc::source_unavailable ? because::lost : because::refused;
   if (kind == because::refused && phase_ != phase::connecting)
     return went;
-  if (core_.at_boundary() && !is_dead_)
+  if (core_.at_boundary() && !silence_.is_dead())
     return leave(kind, why, now);
   record_->failed(kind, why.detail, now);
   return went;
@@ -147,7 +122,7 @@ result<step> catch_up_reader::connect(clock::time_point now) {
 result<step> catch_up_reader::command(phase next, const std::string& text, clock::time_point now) {
   phase_ = next;
   since_ = now;
-  heard(now);
+  silence_.heard(now);
   if (auto sent = on_.command(text); !sent)
     return tl::unexpected(sent.error());
   return await_answer(now);
@@ -180,11 +155,7 @@ result<step> catch_up_reader::await_answer(clock::time_point now) {
 
 /// For the server, as long as it may take.
 result<step> catch_up_reader::wait(clock::time_point now) {
-  // What lay in the socket while nobody read it says nothing of when it was sent.
-  if (!listened_)
-    heard(now);
-  listens_ = listened_ = true;
-  if (auto alive = probe(now); !alive)
+  if (auto alive = silence_.listen(now); !alive)
     return tl::unexpected(alive.error());
   if (is_sending() || now - since_ < options_.first_row_within)
     return step::poll;
@@ -195,41 +166,13 @@ result<step> catch_up_reader::wait(clock::time_point now) {
                now);
 }
 
-/// A server that works on a call is silent, and so is one that is gone: another connection tells
-/// one from the other. What it is answered does not matter.
-result<void> catch_up_reader::probe(clock::time_point now) {
-  if (!probe_ && now - heard_at_ < silence_.idle_max)
-    return {};
-  if (!probe_) {
-    probe_ = std::make_unique<log_probe>(request_.to);
-    probed_at_ = now;
-  }
-  if (const auto end = probe_->advance(now); !end || *end) {
-    probe_.reset();
-    heard_at_ = now;
-    return {};
-  }
-  if (now - probed_at_ < silence_.answer_within)
-    return {};
-  is_dead_ = true;
-  return fail(errc::source_unavailable,
-              "{}: the server has been silent for {} ms and did not answer", on_.describe(),
-              std::chrono::duration_cast<std::chrono::milliseconds>(now - heard_at_).count());
-}
-
-/// Something has come.
-void catch_up_reader::heard(clock::time_point now) noexcept {
-  heard_at_ = now;
-  probe_.reset();
-}
-
 /// The command is over.
 result<step> catch_up_reader::answered(clock::time_point now) {
   const auto refused = std::exchange(refused_, std::nullopt);
   if (refused && phase_ != phase::reporting) {
     if (!core_.at_boundary())
       return tl::unexpected(*refused);
-    return leave(kind_of(refused_state_), *refused, now);
+    return leave(reason_of(refused_state_), *refused, now);
   }
   switch (phase_) {
     case phase::copying:
@@ -315,10 +258,7 @@ result<step> catch_up_reader::pause(clock::time_point now) {
 result<step> catch_up_reader::begin(const slot_look& now_is, clock::time_point now) {
   waiting_since_.reset();
   moved_to_ = now_is.confirmed;
-  return command(phase::copying,
-                 fmt::format("SELECT pg_catalog.pg_copy_logical_replication_slot({}, {}, true)",
-                             quote_literal(request_.slot), quote_literal(copy_)),
-                 now);
+  return command(phase::copying, copy_command(request_.slot, copy_), now);
 }
 
 /// After the copy was made, and after each call: what to do next.
@@ -369,14 +309,6 @@ result<step> catch_up_reader::report(position durable, clock::time_point now) {
 
 // -- a call ---------------------------------------------------------------------------------------
 
-std::string catch_up_reader::call_command() const {
-  return fmt::format("COPY (SELECT data FROM pg_catalog.pg_logical_slot_get_binary_changes({}, "
-                     "'{}', {}, 'proto_version', '1', 'publication_names', {}, 'messages', 'true'))"
-                     " TO STDOUT (FORMAT binary)",
-                     quote_literal(copy_), to_lsn({left_.passed.token + options_.log_max}),
-                     size_.next(), publication_option(request_.publications));
-}
-
 result<step> catch_up_reader::call(clock::time_point now) {
   before_ = left_;
   was_asked_ = core_.asks();
@@ -385,12 +317,13 @@ result<step> catch_up_reader::call(clock::time_point now) {
   if (looks_again)
     looked_again_at_ = now;
   core_.expect_descriptions(looks_again);
-  return command(phase::calling, call_command(), now);
+  const pull_call next{{left_.passed.token + options_.log_max}, size_.next()};
+  return command(phase::calling, call_command(copy_, next, request_.publications), now);
 }
 
 result<step> catch_up_reader::take_rows(clock::time_point now) {
-  if (now - heard_at_ >= silence_min && on_.input() > 0)
-    heard(now);
+  if (silence_.is_long(now) && on_.input() > 0)
+    silence_.heard(now);
   const auto got = rows_.take(on_, core_, now);
   if (!got)
     return tl::unexpected(got.error());

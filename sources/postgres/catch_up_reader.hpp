@@ -10,9 +10,9 @@
 #include "messages/error.hpp"
 #include "sources/postgres/catch_up_plan.hpp"
 #include "sources/postgres/feedback.hpp"
-#include "sources/postgres/log_probe.hpp"
 #include "sources/postgres/polled_connection.hpp"
 #include "sources/postgres/pulled_rows.hpp"
+#include "sources/postgres/silence_watch.hpp"
 #include "sources/postgres/slot_look.hpp"
 #include "sources/postgres/stream_core.hpp"
 #include "sources/postgres/walsender_reader.hpp"
@@ -78,8 +78,6 @@ private:
   [[nodiscard]] result<step> await_answer(clock::time_point now);
   [[nodiscard]] result<step> answered(clock::time_point now);
   [[nodiscard]] result<step> wait(clock::time_point now);
-  [[nodiscard]] result<void> probe(clock::time_point now);
-  void heard(clock::time_point now) noexcept;
   [[nodiscard]] result<step> command(phase next, const std::string& text, clock::time_point now);
   [[nodiscard]] result<step> look(clock::time_point now);
   [[nodiscard]] result<step> looked(const slot_look& now_is, clock::time_point now);
@@ -94,28 +92,20 @@ private:
   [[nodiscard]] result<step> leave(catch_up_record::because kind, const error& why,
                                    clock::time_point now);
   [[nodiscard]] bool is_sending() const noexcept { return phase_ == phase::rows && rows_.any(); }
-  [[nodiscard]] std::string call_command() const;
   [[nodiscard]] bool settle_call(clock::time_point until) noexcept;
 
   catch_up_request request_;
   std::string copy_;
   stream_core& core_;
   catch_up_options options_;
-  feedback_options silence_;
   std::shared_ptr<catch_up_record> record_;
   polled_connection on_;
+  silence_watch silence_;
   phase phase_ = phase::connecting;
   clock::time_point since_; ///< The phase began.
   clock::time_point pause_until_;
   std::optional<clock::time_point> waiting_since_; ///< For another reader to let go.
-  clock::time_point heard_at_;
-  clock::time_point stepped_at_;
-  bool listens_ = false;             ///< For the server; a silence counts.
-  bool listened_ = false;            ///< At the step before.
-  std::unique_ptr<log_probe> probe_; ///< Whether a silent server is there at all.
-  clock::time_point probed_at_;
-  bool is_dead_ = false;
-  std::optional<error> refused_; ///< By the server, of the command under way.
+  std::optional<error> refused_;                   ///< By the server, of the command under way.
   std::string refused_state_;
 
   pulled_rows rows_;

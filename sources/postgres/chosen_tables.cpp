@@ -152,10 +152,11 @@ void judge_identity(const table_standing& table, survey& into) {
 /// What happens to partitions as tables is not in the log of their root.
 void warn_of_partitions(const table_standing& table, survey& into) {
   if (table.wanted.is_partitioned)
-    into.warn(fmt::format("{} is partitioned: ATTACH PARTITION, DETACH PARTITION and TRUNCATE of a "
-                          "single partition change its rows without a word in the log; the targets "
-                          "keep what they have until it is loaded anew",
-                          to_string(table.chosen.shape->table)));
+    into.warn(
+        fmt::format("{} is partitioned: ATTACH PARTITION, DETACH PARTITION, DROP and TRUNCATE "
+                    "of a single partition change its rows without a word in the log; the targets "
+                    "keep what they have until it is loaded anew",
+                    to_string(table.chosen.shape->table)));
 }
 
 /// A configured key must be in the old rows that the log carries.

@@ -169,7 +169,8 @@ error statement_error(const pg_result* from, std::string_view server, std::strin
     return {
         errc_of(sqlstate),
         fmt::format("{}: cannot {}: {} (SQLSTATE {}). If it does now, it was made after what is "
-                    "to be read was written: start afresh, which drops the slot and loads anew",
+                    "to be read was written: run --fresh-slot-and-load, which drops the slot and "
+                    "loads anew",
                     server, doing, one_line(field(PG_DIAG_MESSAGE_PRIMARY)), sqlstate)};
   const auto quotes_values = sqlstate.starts_with("22") || sqlstate.starts_with("23");
   return {errc_of(sqlstate), fmt::format("{}: cannot {}: {} (SQLSTATE {})", server, doing,

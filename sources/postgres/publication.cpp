@@ -18,7 +18,7 @@ constexpr std::string_view verbs_of(publishing what) noexcept {
 result<void> read_members(connection& on, publication_state& into) {
   const std::string filter = on.server_version() >= 150000 ? "r.prqual IS NOT NULL" : "false";
   const auto found =
-      on.query("SELECT c.oid, n.nspname, c.relname, " + filter +
+      on.query("SELECT c.oid, n.nspname, c.relname, r.oid, " + filter +
                    " FROM pg_catalog.pg_publication_rel r"
                    " JOIN pg_catalog.pg_publication p ON p.oid = r.prpubid"
                    " JOIN pg_catalog.pg_class c ON c.oid = r.prrelid"
@@ -29,9 +29,10 @@ result<void> read_members(connection& on, publication_state& into) {
     return tl::unexpected(found.error());
   for (int row = 0; row < found->size(); ++row)
     into.members.push_back(
-        {.oid = found->number<std::uint32_t>(row, 0),
+        {.entry = found->number<std::uint32_t>(row, 3),
+         .oid = found->number<std::uint32_t>(row, 0),
          .table = {std::string{found->text(row, 1)}, std::string{found->text(row, 2)}},
-         .has_row_filter = found->flag(row, 3)});
+         .has_row_filter = found->flag(row, 4)});
   return {};
 }
 
@@ -39,7 +40,7 @@ result<void> read_schemas(connection& on, publication_state& into) {
   if (on.server_version() < 150000)
     return {};
   const auto found =
-      on.query("SELECT n.nspname FROM pg_catalog.pg_publication_namespace s"
+      on.query("SELECT n.nspname, s.oid FROM pg_catalog.pg_publication_namespace s"
                " JOIN pg_catalog.pg_publication p ON p.oid = s.pnpubid"
                " JOIN pg_catalog.pg_namespace n ON n.oid = s.pnnspid"
                " WHERE p.pubname = $1 ORDER BY 1",
@@ -47,7 +48,8 @@ result<void> read_schemas(connection& on, publication_state& into) {
   if (!found)
     return tl::unexpected(found.error());
   for (int row = 0; row < found->size(); ++row)
-    into.schemas.emplace_back(found->text(row, 0));
+    into.schemas.push_back(
+        {.entry = found->number<std::uint32_t>(row, 1), .name = std::string{found->text(row, 0)}});
   return {};
 }
 
@@ -118,13 +120,24 @@ void judge_verbs(const publication_state& is, publishing what, std::span<const w
 } // namespace
 
 bool publication_state::covers(const relation& table) const noexcept {
-  return all_tables || std::ranges::find(schemas, table.table.schema) != schemas.end() ||
+  return all_tables ||
+         std::ranges::find(schemas, table.table.schema, &published_schema::name) != schemas.end() ||
          std::ranges::find(members, table.oid, &publication_member::oid) != members.end();
+}
+
+std::uint32_t publication_state::entry_of(const relation& table) const noexcept {
+  const auto member = std::ranges::find(members, table.oid, &publication_member::oid);
+  if (member != members.end())
+    return member->entry;
+  const auto schema = std::ranges::find(schemas, table.table.schema, &published_schema::name);
+  if (schema != schemas.end())
+    return schema->entry;
+  return all_tables ? oid : 0;
 }
 
 result<std::optional<publication_state>> read_publication(connection& on, const std::string& name) {
   const auto found = on.query("SELECT puballtables, pubinsert, pubupdate, pubdelete, pubtruncate,"
-                              " pubviaroot FROM pg_catalog.pg_publication WHERE pubname = $1",
+                              " pubviaroot, oid FROM pg_catalog.pg_publication WHERE pubname = $1",
                               std::array{name}, "read publication " + name);
   if (!found)
     return tl::unexpected(found.error());
@@ -138,6 +151,7 @@ result<std::optional<publication_state>> read_publication(connection& on, const 
   out.deletes = found->flag(0, 3);
   out.truncates = found->flag(0, 4);
   out.via_root = found->flag(0, 5);
+  out.oid = found->number<std::uint32_t>(0, 6);
   if (auto read = read_members(on, out); !read)
     return tl::unexpected(read.error());
   if (auto read = read_schemas(on, out); !read)

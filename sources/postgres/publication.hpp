@@ -14,6 +14,8 @@ namespace cdc::sources::postgres {
 class connection;
 
 struct publication_member {
+  std::uint32_t entry =
+      0; ///< The row's OID: another one when the table was taken out and put back.
   std::uint32_t oid = 0;
   table_id table;
   bool has_row_filter = false;
@@ -21,16 +23,27 @@ struct publication_member {
   bool operator==(const publication_member&) const = default;
 };
 
+struct published_schema {
+  std::uint32_t entry = 0; ///< As a member's.
+  std::string name;
+
+  bool operator==(const published_schema&) const = default;
+};
+
 /// A publication, as the catalogue has it.
 struct publication_state {
+  std::uint32_t oid = 0;
   std::string name;
   bool all_tables = false;
   bool inserts = true, updates = true, deletes = true, truncates = true;
   bool via_root = true;
   std::vector<publication_member> members; ///< FOR TABLE
-  std::vector<std::string> schemas;        ///< FOR TABLES IN SCHEMA
+  std::vector<published_schema> schemas;   ///< FOR TABLES IN SCHEMA
 
   [[nodiscard]] bool covers(const relation& table) const noexcept;
+  /// The OID of what makes the publication carry the table: its member, its schema, or the
+  /// publication itself. 0: it does not.
+  [[nodiscard]] std::uint32_t entry_of(const relation& table) const noexcept;
 };
 
 [[nodiscard]] result<std::optional<publication_state>> read_publication(connection& on,

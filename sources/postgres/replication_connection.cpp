@@ -119,10 +119,12 @@ error replication_connection::start_error(const pg_result* answer) const {
   const auto sqlstate = sqlstate_of(answer);
   if (sqlstate == "42704") {
     out.code = errc::position_lost;
-    out.detail += "; the slot was dropped, and with it the log that was not read yet";
+    out.detail += "; the slot was dropped, and with it the log that was not read yet: "
+                  "run --fresh-slot-and-load";
   } else if (sqlstate == "55000") {
     out.code = errc::position_lost;
-    out.detail += "; the server has removed log that was not read yet (max_slot_wal_keep_size)";
+    out.detail += "; the server has removed log that was not read yet "
+                  "(max_slot_wal_keep_size): run --fresh-slot-and-load";
   } else if (sqlstate == "55006") {
     out.detail += "; another reader must let go of it first, or use a slot of its own";
   }

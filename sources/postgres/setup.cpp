@@ -52,6 +52,19 @@ result<void> create_publications(connection& admin, const survey& found) {
   return {};
 }
 
+/// Which entry of the catalogue publishes each table, now that all publications are there.
+result<void> note_entries(connection& on, prepared_source& into) {
+  for (const auto& name : into.publications) {
+    const auto is = read_publication(on, name);
+    if (!is)
+      return tl::unexpected(is.error());
+    for (auto& each : into.tables)
+      if (*is && each.published_by == 0)
+        each.published_by = (*is)->entry_of(*each.shape);
+  }
+  return {};
+}
+
 std::vector<position> known_resumes(const setup_request& request) {
   std::vector<position> out;
   for (const auto& each : request.resumes) {
@@ -70,8 +83,8 @@ result<void> check_resumes(const slot_state& slot, std::span<const position> res
       return fail(
           errc::target_stale,
           "the target resumes at {}, but slot {} has let go of everything before {}: the "
-          "target is an older copy. Put the newer one back, or start afresh, which drops the "
-          "slot and loads anew",
+          "target is an older copy. Put the newer one back, or run --fresh-slot-and-load, which "
+          "drops the slot and loads anew",
           to_lsn(at), slot.name, to_lsn(slot.confirmed));
   }
   return {};
@@ -88,10 +101,11 @@ result<void> check_log_end(connection& on, std::span<const position> resumes) {
     return tl::unexpected(end.error());
   const auto furthest = std::ranges::max(resumes);
   if (furthest > *end)
-    return fail(errc::foreign_stream,
-                "the target resumes at {}, beyond the end of the log of {}, {}: the source was "
-                "restored or replaced. Start afresh, which drops the slot and loads anew",
-                to_lsn(furthest), on.describe(), to_lsn(*end));
+    return fail(
+        errc::foreign_stream,
+        "the target resumes at {}, beyond the end of the log of {}, {}: the source was "
+        "restored or replaced: run --fresh-slot-and-load, which drops the slot and loads anew",
+        to_lsn(furthest), on.describe(), to_lsn(*end));
   return {};
 }
 
@@ -155,7 +169,8 @@ result<void> prepare_slot(connections& with, const setup_request& request, const
     return fail(
         errc::position_lost,
         "slot {} does not exist at {}, but the target resumes at {}: it was dropped, or this "
-        "is another server. Start afresh, which creates the slot and loads anew",
+        "is another server. Put it back, or run --fresh-slot-and-load, which creates it and loads "
+        "anew",
         request.source.slot_name, with.on.describe(), to_lsn(std::ranges::min(resumes)));
   return make_slot(with.on, request, into);
 }
@@ -246,12 +261,13 @@ std::string judge_publications(std::span<const needed_publication> publications,
   const auto others = !std::ranges::all_of(publications, is_new);
   return fmt::format(
       "publication {} does not exist, and PostgreSQL cannot read the log from {}, where the target "
-      "resumes, with one that is made now. {}tart afresh, which drops the slot and loads anew",
+      "resumes, with one that is made now. {}un --fresh-slot-and-load, which drops the slot and "
+      "loads anew",
       made->name, to_lsn(resume),
       others ? fmt::format("Run without the sections that need it, meanwhile run {} and wait until "
-                           "status --caught-up is content, then add the sections; or s",
+                           "status --caught-up is content, then add the sections; or r",
                            *made->create)
-             : "S");
+             : "R");
 }
 
 std::vector<finding> inspect_source(const config::source_config& source,
@@ -280,6 +296,8 @@ result<prepared_source> prepare_source(const setup_request& request) {
   out.server_version = found->server_version;
   for (const auto& each : found->publications)
     out.publications.push_back(each.name);
+  if (auto noted = note_entries(with->on, out); !noted)
+    return tl::unexpected(noted.error());
   for (const auto& each : found->findings) {
     if (each.severity == finding::level::warning)
       out.notes.push_back(each.text);

@@ -25,6 +25,8 @@ struct chosen_table {
   relation_ptr shape;
   std::size_t section = 0; ///< Index into the sections given.
   bool append_only = false;
+  /// publication_state::entry_of(); 0: it was only looked at.
+  std::uint32_t published_by = 0;
 };
 
 struct setup_request {

@@ -159,7 +159,7 @@ result<void> check_slot(const slot_state& slot, const std::string& database) {
   if (slot.pressure.status == log_pressure::state::lost)
     return fail(errc::position_lost,
                 "slot {} is lost: the server removed log that it still needed "
-                "(max_slot_wal_keep_size); a fresh start drops it and loads anew",
+                "(max_slot_wal_keep_size); run --fresh-slot-and-load drops it and loads anew",
                 slot.name);
   if (slot.active_pid)
     return fail(errc::slot_in_use,

@@ -136,7 +136,7 @@ result<void> judge_creation(connection& admin, const std::string& statement,
                          "superuser run: {}",
                          role, foreign, statement));
   if (found->flag(0, 0) && foreign.empty())
-    into.good("will run: " + statement);
+    into.good((refusal(into) ? "would run: " : "will run: ") + statement);
   return {};
 }
 
@@ -175,11 +175,13 @@ result<void> judge_publications(connection& on, connection& admin,
     return tl::unexpected(append.error());
   wanted_tables everything;
   wanted_tables inserts;
-  wanted_tables either; // Append-only tables may be in the first one, if they break nothing there.
+  // Append-only tables may be in the first one, if they break nothing there. One without an
+  // identity is refused: no statement is to put it into a publication, and none to take it out.
+  wanted_tables either;
   for (const auto& each : standings) {
     const auto covered = *main && (*main)->covers(*each.chosen.shape);
     if (!each.chosen.append_only)
-      everything.push_back(each.wanted);
+      (each.wanted.has_identity ? everything : either).push_back(each.wanted);
     else if (covered && ((*main)->all_tables || each.wanted.has_identity))
       either.push_back(each.wanted);
     else
@@ -288,7 +290,7 @@ result<void> survey_slot(connection& on, const config::source_config& source, su
     into.good(fmt::format("slot {} keeps {} MB of log", source.slot_name,
                           (*slot)->pressure.retained_bytes >> 20));
   else if (fit.error().code == errc::slot_in_use)
-    into.warn(fit.error().detail);
+    into.warn(fit.error().detail + " (unless it is this very pipeline)");
   else
     into.bad(fit.error().code, fit.error().detail);
   return {};

@@ -225,7 +225,8 @@ result<log_pressure> reader::pressure() {
   if (!found)
     return give_up(found);
   if (!*found)
-    return fail(errc::position_lost, "{}: slot {} does not exist any more", (*on)->describe(),
+    return fail(errc::position_lost,
+                "{}: slot {} does not exist any more: run --fresh-slot-and-load", (*on)->describe(),
                 options_.slot);
   return (*found)->pressure;
 }

@@ -152,7 +152,7 @@ result<void> walsender_reader::serve(clock::time_point now, bool reading) {
   return connection_.wants_events() ? connection_.flush() : result<void>{};
 }
 
-error walsender_reader::lost(error silence) const {
+error walsender_reader::lost(const error& silence) const {
   if (allowed_) {
     if (core_.passed() > resume_)
       allowed_->progressed();

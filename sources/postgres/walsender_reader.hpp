@@ -50,7 +50,7 @@ private:
   [[nodiscard]] result<drain_end> take_messages(clock::time_point now);
   [[nodiscard]] result<void> serve(clock::time_point now, bool reading);
   [[nodiscard]] step after(drain_end end, clock::time_point now);
-  [[nodiscard]] error lost(error silence) const;
+  [[nodiscard]] error lost(const error& silence) const;
   [[nodiscard]] bool may_leave() const noexcept { return leaves_ && core_.at_boundary(); }
 
   position resume_;

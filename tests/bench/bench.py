@@ -225,7 +225,7 @@ def stream(bench, target, catch_up=False):
     if catch_up:
         print(f"server's CPU seconds per 1 M rows: ours {spread(our_server)}, walsender {spread(limit_server)}; "
               f"ratio {median(our_server) / median(limit_server):.2f}")
-    name = f"pg-{'catch-up' if catch_up else 'stream'}-{target}" + (" --unix" if asked.unix else "") + (" --updates" if asked.updates else "") + (" --txn 1" if asked.txn == 1 else "")
+    name = f"pg-{'catchup' if catch_up else 'stream'}-{target}" + (" --unix" if asked.unix else "") + (" --updates" if asked.updates else "") + (" --txn 1" if asked.txn == 1 else "")
     return f"{name} ratio {median(ratios):.2f} (ours {k(median(ours))}, pg_recvlogical {k(median(limits))})", median(our_cpu)
 
 
@@ -350,8 +350,8 @@ def cpu(bench):
 BENCHES = {
     "pg-load-null": (lambda b: load(b, "null"), "the initial load against bare COPY (--workers 2)"),
     "pg-stream-null": (lambda b: stream(b, "null"), "a backlog against pg_recvlogical (--unix, --txn 1, --updates)"),
-    "pg-catch-up-null": (lambda b: stream(b, "null", True), "a backlog from a copy of the slot against pg_recvlogical (--updates)"),
-    "pg-catch-up-sqlite": (lambda b: stream(b, "sqlite", True), "the same into SQLite (--updates)"),
+    "pg-catchup-null": (lambda b: stream(b, "null", True), "a backlog from a copy of the slot against pg_recvlogical (--updates)"),
+    "pg-catchup-sqlite": (lambda b: stream(b, "sqlite", True), "the same into SQLite (--updates)"),
     "pg-load-sqlite": (lambda b: load(b, "sqlite"), "the load into SQLite against the slower of bare COPY and bare upserts"),
     "pg-stream-sqlite": (lambda b: stream(b, "sqlite"), "a backlog into SQLite against pg_recvlogical (--updates)"),
     "pg-latency-sqlite": (latency, "commit to visible in SQLite, idle pipeline"),

@@ -1,7 +1,7 @@
 // A slot's log drained into blocks that are thrown away: what the source costs by itself. Nothing
 // is confirmed, so the same slot gives the same log again.
 //
-//   pg_stream_bench CONNINFO SLOT PUBLICATION END_LSN
+//   pg_stream_bench CONNINFO SLOT PUBLICATION END_LSN [NAP_US]
 //
 // Prints: rows seconds cpu_seconds blocks
 #include <algorithm>
@@ -55,7 +55,8 @@ void wait(const sources::log_stream& on) {
   (void)::poll(&socket, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000)));
 }
 
-counts drain(sources::log_stream& log, catalogue& shapes, position end) {
+counts drain(sources::log_stream& log, catalogue& shapes, position end,
+             std::chrono::microseconds nap) {
   counts out;
   while (out.passed < end) {
     const auto did = must(log.advance(clock::now(), true));
@@ -66,7 +67,7 @@ counts drain(sources::log_stream& log, catalogue& shapes, position end) {
     if (did == next::ship)
       out.add(*log.take_block());
     else if (did == next::nap)
-      std::this_thread::sleep_for(std::chrono::microseconds{200});
+      std::this_thread::sleep_for(nap);
     else
       wait(log);
   }
@@ -85,8 +86,8 @@ double cpu_seconds() {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: pg_stream_bench CONNINFO SLOT PUBLICATION END_LSN\n");
+  if (argc < 5 || argc > 6) {
+    std::fprintf(stderr, "usage: pg_stream_bench CONNINFO SLOT PUBLICATION END_LSN [NAP_US]\n");
     return 2;
   }
   config::source_config source;
@@ -100,8 +101,9 @@ int main(int argc, char** argv) {
                        .resume = {},
                        .system_identifier = {}},
                       {});
+  const std::chrono::microseconds nap{argc > 5 ? std::atol(argv[5]) : 200};
   const auto began = clock::now();
-  const auto did = drain(*log, shapes, must(parse_lsn(argv[4])));
+  const auto did = drain(*log, shapes, must(parse_lsn(argv[4])), nap);
   const std::chrono::duration<double> took = clock::now() - began;
   log->close();
   std::printf("%ld %.4f %.4f %ld\n", did.rows, took.count(), cpu_seconds(), did.blocks);

@@ -12,6 +12,7 @@ set(homes
   "sqlite3" "^sinks/sqlite/"
   "^<boost/" "^actors/http/|^sinks/http/"
   "^<openssl/" "^sinks/(http|search)/|^sources/postgres/"
+  "^<zlib" "^sinks/http/"
   "^<simdjson" "^sinks/search/"
   "^<CLI/" "^cli/")
 

@@ -28,20 +28,18 @@ std::string external(const std::string& column) {
   return "ALTER TABLE t ALTER " + column + " SET STORAGE EXTERNAL";
 }
 
-struct postgres_stream : test::published_log {
-  postgres_stream() : published_log("Its Pub") {}
+/// How a log is read.
+enum class mode : std::uint8_t {
+  walsender,
+  catch_up, ///< From copies of the slot, in small calls, at every chance.
+};
+
+struct log_readers : test::published_log {
+  log_readers() : published_log("Its Pub") {}
 
   stream_request request(const std::string& more = "") {
-    auto source = db->source();
-    if (!more.empty()) {
-      const std::string url{source.url.reveal()};
-      source.url = config::secret{url +
-                                  (url.find("://") == url.npos ? " "
-                                   : url.find('?') == url.npos ? "?"
-                                                               : "&") +
-                                  more};
-    }
-    return {.to = conninfo::make(source, purpose::replication, "stream").value(),
+    more_ = more;
+    return {.to = conninfo::make(source(), purpose::replication, "stream").value(),
             .slot = db->name(),
             .publications = {"Its Pub"},
             .resume = resume,
@@ -50,13 +48,22 @@ struct postgres_stream : test::published_log {
 
   stream_reader reader(stream_request from, stream_options options = {},
                        std::shared_ptr<patience> allowed = nullptr) {
-    return {*db, make_log_stream(std::move(from), {}, std::move(allowed), options), {"Its Pub"}};
+    std::optional<catch_up_use> use;
+    if (how == mode::catch_up)
+      use.emplace(catch_up_use{
+          conninfo::make(source(), purpose::query, "catch up").value(),
+          {.threshold = 1, .look_interval = 1ms, .look_interval_max = 5ms, .rows_first = 10},
+          std::make_shared<catch_up_record>()});
+    return {*db,
+            make_log_stream(std::move(from), {}, std::move(allowed), options, std::move(use)),
+            {"Its Pub"}};
   }
   stream_reader reader() { return reader(request()); }
 
   /// Everything that was committed until now, row by row.
   text_lines changes(stream_reader& from) {
     EXPECT_TRUE(from.run_until(mark())) << (from.failed ? from.failed->detail : "too slow");
+    EXPECT_EQ(from.has_caught_up, how == mode::catch_up);
     return from.taken();
   }
 
@@ -72,11 +79,39 @@ struct postgres_stream : test::published_log {
     EXPECT_TRUE(from.failed) << "nothing failed";
     return from.failed.value_or(error{});
   }
+
+  mode how = mode::walsender;
+
+private:
+  config::source_config source() {
+    auto out = db->source();
+    if (more_.empty())
+      return out;
+    const std::string url{out.url.reveal()};
+    const auto* joint = url.find("://") == url.npos ? " " : url.find('?') == url.npos ? "?" : "&";
+    out.url = config::secret{url + joint + more_};
+    return out;
+  }
+
+  std::string more_; ///< Parameters of every connection.
 };
+
+/// What holds however the log is read.
+struct postgres_stream : log_readers, testing::WithParamInterface<mode> {
+  postgres_stream() { how = GetParam(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(by, postgres_stream, testing::Values(mode::walsender, mode::catch_up),
+                         [](const auto& each) {
+                           return each.param == mode::walsender ? "walsender" : "catch_up";
+                         });
+
+/// What is about a walsender's own connection.
+struct postgres_walsender : log_readers {};
 
 // -- rows -----------------------------------------------------------------------------------------
 
-TEST_F(postgres_stream, brings_the_changes_of_several_tables_as_they_were_made) {
+TEST_P(postgres_stream, brings_the_changes_of_several_tables_as_they_were_made) {
   prepare("CREATE TABLE orders (id int PRIMARY KEY, note text);"
           "CREATE TABLE \"Odd Name\" (\"a\"\"b\" text PRIMARY KEY, n numeric)");
   auto stream = reader();
@@ -89,10 +124,11 @@ TEST_F(postgres_stream, brings_the_changes_of_several_tables_as_they_were_made) 
                         "update public.orders key [2|null] -> [3|null]",
                         "insert public.Odd Name [k|1.50]", "delete public.orders key [1|null]",
                         "commit"}));
-  EXPECT_EQ(stream.looked_up, 2u);
+  if (how == mode::walsender)
+    EXPECT_EQ(stream.looked_up, 2u);
 }
 
-TEST_F(postgres_stream, leaves_large_values_that_did_not_change_absent) {
+TEST_P(postgres_stream, leaves_large_values_that_did_not_change_absent) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, n int, large text);" + external("large"));
   auto stream = reader();
   db->sql("INSERT INTO t VALUES (1, 1, repeat('x', 10000))");
@@ -101,7 +137,7 @@ TEST_F(postgres_stream, leaves_large_values_that_did_not_change_absent) {
   EXPECT_EQ(changes(stream).at(1), "update public.t [1|2|absent] partial");
 }
 
-TEST_F(postgres_stream, completes_a_row_under_a_full_identity) {
+TEST_P(postgres_stream, completes_a_row_under_a_full_identity) {
   prepare("CREATE TABLE t (id int, n int, large text); ALTER TABLE t REPLICA IDENTITY FULL;" +
           external("large"));
   auto stream = reader();
@@ -113,7 +149,7 @@ TEST_F(postgres_stream, completes_a_row_under_a_full_identity) {
                         "delete public.t full [1|2|" + large + "]", "commit"}));
 }
 
-TEST_F(postgres_stream, knows_a_large_key_that_did_not_change) {
+TEST_P(postgres_stream, knows_a_large_key_that_did_not_change) {
   prepare("CREATE TABLE t (k text PRIMARY KEY, n int);" + external("k"));
   auto stream = reader();
   db->sql("INSERT INTO t VALUES (repeat('k', 2600), 1); UPDATE t SET n = 2");
@@ -122,7 +158,7 @@ TEST_F(postgres_stream, knows_a_large_key_that_did_not_change) {
   EXPECT_EQ(got.at(2), "update public.t key [" + key + "|null] -> [" + key + "|2]");
 }
 
-TEST_F(postgres_stream, truncates_in_the_order_of_the_statement_with_what_hangs_on_it) {
+TEST_P(postgres_stream, truncates_in_the_order_of_the_statement_with_what_hangs_on_it) {
   prepare("CREATE TABLE a (id int PRIMARY KEY);"
           "CREATE TABLE b (id int PRIMARY KEY, a int REFERENCES a);"
           "CREATE TABLE c (id int PRIMARY KEY)");
@@ -132,7 +168,7 @@ TEST_F(postgres_stream, truncates_in_the_order_of_the_statement_with_what_hangs_
                                          "truncate public.a", "truncate public.b", "commit"}));
 }
 
-TEST_F(postgres_stream, brings_the_rows_of_partitions_under_their_root) {
+TEST_P(postgres_stream, brings_the_rows_of_partitions_under_their_root) {
   prepare("CREATE TABLE root (id int PRIMARY KEY, n int) PARTITION BY RANGE (id);"
           "CREATE TABLE low PARTITION OF root FOR VALUES FROM (0) TO (10);"
           "CREATE TABLE high (n int, id int NOT NULL);"
@@ -145,10 +181,11 @@ TEST_F(postgres_stream, brings_the_rows_of_partitions_under_their_root) {
       (text_lines{"begin", "insert public.root [1|1]", "insert public.root [11|2]",
                   "update public.root [11|3]", "delete public.root key [1|null]",
                   "insert public.root [12|1]", "delete public.root key [11|null]", "commit"}));
-  EXPECT_EQ(stream.looked_up, 2u) << "the root once for each partition, its partitions never";
+  if (how == mode::walsender)
+    EXPECT_EQ(stream.looked_up, 2u) << "the root once for each partition, its partitions never";
 }
 
-TEST_F(postgres_stream, reads_each_row_by_the_shape_its_table_had) {
+TEST_P(postgres_stream, reads_each_row_by_the_shape_its_table_had) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, n int)");
   auto stream = reader();
   stream.keeps_blocks = true;
@@ -182,7 +219,7 @@ TEST_F(postgres_stream, reads_each_row_by_the_shape_its_table_had) {
   EXPECT_EQ(last[3].attribute, 5) << "added again under its old name, it is another column";
 }
 
-TEST_F(postgres_stream, reads_the_last_rows_of_a_table_that_was_dropped_meanwhile) {
+TEST_P(postgres_stream, reads_the_last_rows_of_a_table_that_was_dropped_meanwhile) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, n int)");
   db->sql("INSERT INTO t VALUES (1, 1)");
   db->sql("DROP TABLE t");
@@ -190,7 +227,7 @@ TEST_F(postgres_stream, reads_the_last_rows_of_a_table_that_was_dropped_meanwhil
   EXPECT_EQ(changes(stream), (text_lines{"begin", "insert public.t [1|1]", "commit"}));
 }
 
-TEST_F(postgres_stream, looks_again_at_a_table_the_server_repeats_without_a_new_shape) {
+TEST_P(postgres_stream, looks_again_at_a_table_the_server_repeats_without_a_new_shape) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, n int)");
   auto stream = reader();
   stream.keeps_blocks = true;
@@ -198,14 +235,15 @@ TEST_F(postgres_stream, looks_again_at_a_table_the_server_repeats_without_a_new_
   db->sql("CREATE INDEX ON t (n)");
   db->sql("INSERT INTO t VALUES (2, 2)");
   EXPECT_EQ(changes(stream).size(), 6u);
-  EXPECT_EQ(stream.looked_up, 2u);
+  if (how == mode::walsender)
+    EXPECT_EQ(stream.looked_up, 2u);
   const relation_ptr first = stream.blocks.front()->relations.front();
   for (const auto& made : stream.blocks)
     for (const auto& shape : made->relations)
       EXPECT_EQ(shape, first);
 }
 
-TEST_F(postgres_stream, brings_the_same_bytes_as_copy) {
+TEST_P(postgres_stream, brings_the_same_bytes_as_copy) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, a text, b bytea, c numeric, d timestamptz, e jsonb,"
           " f text[], g float8, h bool, i interval, j date, k bit(3), l money)");
   auto stream = reader();
@@ -239,7 +277,7 @@ TEST_F(postgres_stream, brings_the_same_bytes_as_copy) {
               streamed[i + 1].substr(std::string{"insert"}.size()));
 }
 
-TEST_F(postgres_stream, brings_many_large_rows_over_tls_and_without) {
+TEST_P(postgres_stream, brings_many_large_rows_over_tls_and_without) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, large text);" + external("large"));
   db->sql("INSERT INTO t SELECT i, repeat('x', i * 37) FROM generate_series(1, 1000) i");
   db->sql("INSERT INTO t VALUES (0, repeat('y', 20000000))");
@@ -256,7 +294,7 @@ TEST_F(postgres_stream, brings_many_large_rows_over_tls_and_without) {
 }
 
 // TLS hands over a record a read, and the server sends a record a row.
-TEST_F(postgres_stream, takes_all_that_has_come_at_once_over_tls_and_without) {
+TEST_F(postgres_walsender, takes_all_that_has_come_at_once_over_tls_and_without) {
   prepare("CREATE TABLE t (id serial PRIMARY KEY, v text)");
   const auto active = "FROM pg_replication_slots WHERE slot_name = '" + db->name() + "'";
   for (const auto* mode : {"sslmode=require", "sslmode=disable"}) {
@@ -278,7 +316,7 @@ TEST_F(postgres_stream, takes_all_that_has_come_at_once_over_tls_and_without) {
 
 // -- positions ------------------------------------------------------------------------------------
 
-TEST_F(postgres_stream, passes_a_message_outside_a_transaction_at_once) {
+TEST_P(postgres_stream, passes_a_message_outside_a_transaction_at_once) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto stream = reader();
   ASSERT_TRUE(runs(stream));
@@ -289,7 +327,7 @@ TEST_F(postgres_stream, passes_a_message_outside_a_transaction_at_once) {
   EXPECT_LT(clock::now() - began, 3s);
 }
 
-TEST_F(postgres_stream, answers_where_the_log_ends_when_it_is_asked) {
+TEST_P(postgres_stream, answers_where_the_log_ends_when_it_is_asked) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto stream = reader();
   ASSERT_TRUE(runs(stream));
@@ -302,7 +340,7 @@ TEST_F(postgres_stream, answers_where_the_log_ends_when_it_is_asked) {
   }
 }
 
-TEST_F(postgres_stream, lets_an_idle_slot_advance) {
+TEST_P(postgres_stream, lets_an_idle_slot_advance) {
   prepare("CREATE TABLE t (id int PRIMARY KEY); CREATE UNLOGGED TABLE elsewhere (n int)");
   auto stream = reader();
   const auto before = confirmed();
@@ -314,7 +352,7 @@ TEST_F(postgres_stream, lets_an_idle_slot_advance) {
   EXPECT_GT(confirmed(), before);
 }
 
-TEST_F(postgres_stream, reports_what_was_confirmed_and_nothing_else) {
+TEST_P(postgres_stream, reports_what_was_confirmed_and_nothing_else) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto stream = reader();
   db->sql("INSERT INTO t VALUES (1)");
@@ -326,7 +364,7 @@ TEST_F(postgres_stream, reports_what_was_confirmed_and_nothing_else) {
   EXPECT_TRUE(stream.run_until([&] { return confirmed() >= first; }, 3s));
 }
 
-TEST_F(postgres_stream, says_on_closing_what_became_durable_and_resumes_behind_it) {
+TEST_P(postgres_stream, says_on_closing_what_became_durable_and_resumes_behind_it) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   {
     auto stream = reader();
@@ -344,7 +382,7 @@ TEST_F(postgres_stream, says_on_closing_what_became_durable_and_resumes_behind_i
   EXPECT_EQ(changes(again), (text_lines{"begin", "insert public.t [2]", "commit"}));
 }
 
-TEST_F(postgres_stream, sends_again_what_was_not_confirmed) {
+TEST_P(postgres_stream, sends_again_what_was_not_confirmed) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   {
     auto stream = reader();
@@ -358,7 +396,7 @@ TEST_F(postgres_stream, sends_again_what_was_not_confirmed) {
   EXPECT_EQ(changes(again), (text_lines{"begin", "insert public.t [1]", "commit"}));
 }
 
-TEST_F(postgres_stream, loses_nothing_behind_a_message_inside_a_transaction) {
+TEST_P(postgres_stream, loses_nothing_behind_a_message_inside_a_transaction) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   {
     auto stream = reader();
@@ -374,7 +412,7 @@ TEST_F(postgres_stream, loses_nothing_behind_a_message_inside_a_transaction) {
   EXPECT_EQ(changes(again), (text_lines{"begin", "insert public.t [1]", "commit"}));
 }
 
-TEST_F(postgres_stream, survives_a_pause_longer_than_the_servers_timeout) {
+TEST_P(postgres_stream, survives_a_pause_longer_than_the_servers_timeout) {
   prepare("CREATE TABLE t (id int PRIMARY KEY, large text);" + external("large"));
   auto stream = reader(request("options=-c%20wal_sender_timeout%3D2s"));
   stream.keeps_lines = false;
@@ -390,7 +428,7 @@ TEST_F(postgres_stream, survives_a_pause_longer_than_the_servers_timeout) {
 
 // -- what goes wrong ------------------------------------------------------------------------------
 
-TEST_F(postgres_stream, fails_at_once_when_its_walsender_is_ended) {
+TEST_F(postgres_walsender, fails_at_once_when_its_walsender_is_ended) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   for (const auto reads : {true, false}) {
     auto stream = reader();
@@ -405,7 +443,7 @@ TEST_F(postgres_stream, fails_at_once_when_its_walsender_is_ended) {
   }
 }
 
-TEST_F(postgres_stream, fails_at_once_when_its_connection_is_cut) {
+TEST_F(postgres_walsender, fails_at_once_when_its_connection_is_cut) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto stream = reader();
   ASSERT_TRUE(runs(stream));
@@ -413,7 +451,7 @@ TEST_F(postgres_stream, fails_at_once_when_its_connection_is_cut) {
   EXPECT_EQ(failure(stream, 2s).code, errc::source_unavailable);
 }
 
-TEST_F(postgres_stream, notices_a_server_that_hangs_within_five_seconds) {
+TEST_F(postgres_walsender, notices_a_server_that_hangs_within_five_seconds) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   const auto allowed = std::make_shared<patience>();
   auto stream = reader(request(), {}, allowed);
@@ -431,7 +469,7 @@ TEST_F(postgres_stream, notices_a_server_that_hangs_within_five_seconds) {
   ::kill(pid, SIGCONT);
 }
 
-TEST_F(postgres_stream, names_who_holds_its_slot) {
+TEST_F(postgres_walsender, names_who_holds_its_slot) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto first = reader();
   ASSERT_TRUE(runs(first));
@@ -443,14 +481,14 @@ TEST_F(postgres_stream, names_who_holds_its_slot) {
   EXPECT_NE(why.detail.find("PID " + pid), std::string::npos) << why.detail;
 }
 
-TEST_F(postgres_stream, says_that_its_slot_is_gone) {
+TEST_P(postgres_stream, says_that_its_slot_is_gone) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   db->sql("SELECT pg_drop_replication_slot('" + db->name() + "')");
   auto stream = reader();
   EXPECT_EQ(failure(stream).code, errc::position_lost);
 }
 
-TEST_F(postgres_stream, says_that_a_publication_is_missing) {
+TEST_P(postgres_stream, says_that_a_publication_is_missing) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto from = request();
   from.publications = {"Its Pub", "no such"};
@@ -461,7 +499,7 @@ TEST_F(postgres_stream, says_that_a_publication_is_missing) {
   EXPECT_NE(why.detail.find("no such"), std::string::npos) << why.detail;
 }
 
-TEST_F(postgres_stream, refuses_another_server_and_an_older_copy_of_its_own) {
+TEST_P(postgres_stream, refuses_another_server_and_an_older_copy_of_its_own) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   auto other = request();
   other.system_identifier = "1";
@@ -474,7 +512,7 @@ TEST_F(postgres_stream, refuses_another_server_and_an_older_copy_of_its_own) {
   EXPECT_EQ(failure(older).code, errc::foreign_stream);
 }
 
-TEST_F(postgres_stream, tells_a_wrong_password_from_a_server_that_is_not_there) {
+TEST_P(postgres_stream, tells_a_wrong_password_from_a_server_that_is_not_there) {
   prepare("CREATE TABLE t (id int PRIMARY KEY)");
   const auto role = db->role("reader");
   auto from = request();
@@ -487,7 +525,7 @@ TEST_F(postgres_stream, tells_a_wrong_password_from_a_server_that_is_not_there) 
   EXPECT_EQ(failure(nobody).code, errc::source_unavailable);
 }
 
-TEST_F(postgres_stream, gives_up_connecting_to_a_server_that_accepts_and_says_nothing) {
+TEST_P(postgres_stream, gives_up_connecting_to_a_server_that_accepts_and_says_nothing) {
   const auto silent = ::socket(AF_INET, SOCK_STREAM, 0);
   ASSERT_EQ(::listen(silent, 4), 0);
   sockaddr_in at{};

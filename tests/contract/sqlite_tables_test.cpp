@@ -243,6 +243,16 @@ TEST_F(sqlite_tables, whose_column_changes_its_type_are_refused_otherwise) {
       {make_table("items", {{"id", kind::integer, true}, {"a", kind::text}, {"b"}}, 2)});
   ASSERT_FALSE(prepared);
   EXPECT_SAYS(prepared.error().detail, "column \"a\" is INTEGER, TEXT is needed");
+  EXPECT_SAYS(prepared.error().detail, "With schema_changes = \"add\"");
+}
+
+TEST_F(sqlite_tables, whose_key_changes_its_type_are_not_promised_what_does_not_help) {
+  start();
+  prepare(make_table("items", {{"id", kind::integer, true}, {"a"}}));
+  const auto prepared = sink_->prepare({make_table("items", {{"id", kind::text, true}, {"a"}}, 2)});
+  ASSERT_FALSE(prepared);
+  EXPECT_SAYS(prepared.error().detail, "column \"id\" is INTEGER, TEXT is needed");
+  EXPECT_EQ(prepared.error().detail.find("schema_changes"), std::string::npos);
 }
 
 TEST_F(sqlite_tables, change_their_shape_inside_a_large_transaction) {

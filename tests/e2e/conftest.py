@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from support import search  # noqa: E402
 from support.fault_proxy import FaultProxy  # noqa: E402
 from support.mysql import MysqlServer  # noqa: E402
 from support.pipeline import Pipeline  # noqa: E402
@@ -112,3 +113,44 @@ def pipeline(database, tmp_path):
     yield make
     for each in made:
         each.kill()
+
+
+# -- document targets --------------------------------------------------------------------------
+
+@pytest.fixture(scope="session")
+def nodes(ground):
+    """nodes(which, *settings) starts one once per session."""
+    running = {}
+
+    def start(which="opensearch-2", *settings):
+        key = (which, settings)
+        if key not in running:
+            try:
+                running[key] = search.Node(which, f"{ground}/{which}-{len(running)}", *settings)
+            except Unobtainable as why:
+                pytest.skip(f"{which}: {why}")
+        return running[key]
+
+    yield start
+    for node in running.values():
+        node.stop()
+
+
+@pytest.fixture(params=["opensearch-2", pytest.param("opensearch-3", marks=pytest.mark.long),
+                        pytest.param("elasticsearch-7", marks=pytest.mark.long), pytest.param("elasticsearch-8", marks=pytest.mark.long),
+                        pytest.param("elasticsearch-9", marks=pytest.mark.long)])
+def node(request, nodes):
+    made = nodes(request.param)
+    made.empty()
+    return made
+
+
+@pytest.fixture
+def searching(pipeline, node):
+    """searching(*sections, **settings): a pipeline into the node."""
+
+    def make(*sections, url=None, of_target="", **settings):
+        target = f'[target]\nflavor = "{node.flavor}"\nurl = "{url or node.url}"\n{of_target}\n'
+        return pipeline(*sections, target=target, **settings)
+
+    return make

@@ -313,3 +313,71 @@ def test_a_table_that_was_left_out_for_a_while_is_loaded_anew(database, pipeline
     both = pipeline(section("t", table="public.t"), section("u", table="public.u"), slot=both.slot)
     assert both.once() == 0
     assert both.equal("public.t") and both.equal("public.u")
+
+
+@pytest.mark.parametrize("published", ["FOR TABLE public.t, public.u", "FOR TABLES IN SCHEMA public"])
+def test_a_table_that_was_out_of_the_publication_for_a_while_is_loaded_anew(database, pipeline, published):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY)", "CREATE TABLE public.u (id int PRIMARY KEY)",
+                 "INSERT INTO public.t SELECT generate_series(1, 100)", "INSERT INTO public.u VALUES (1)")
+    run = pipeline(section("t", table="public.t"), section("u", table="public.u"))
+    name = f'"{run.slot}_pub"'
+    database.run(f"CREATE PUBLICATION {name} {published}")
+    assert run.once() == 0
+    what = "TABLES IN SCHEMA public" if "SCHEMA" in published else "TABLE public.t"
+    database.run(f"ALTER PUBLICATION {name} DROP {what}", "DELETE FROM public.t WHERE id > 50",
+                 "INSERT INTO public.t VALUES (1000)", f"ALTER PUBLICATION {name} ADD {what}",
+                 "INSERT INTO public.t VALUES (2000)", "INSERT INTO public.u VALUES (2)")
+    assert run.once() == 0
+    assert run.equal("public.t") and run.equal("public.u")
+    assert "public.t was taken out of the publication and put back" in run.log()
+    assert run.once() == 0
+    assert run.log().count("public.t was taken out") == 1
+    assert ("public.u was taken out" in run.log()) == ("SCHEMA" in published)
+
+
+def test_B160_children_that_came_while_nobody_ran_are_all_there(database, pipeline):
+    database.run("CREATE TABLE public.parent (id int PRIMARY KEY)",
+                 "CREATE TABLE public.child (id int PRIMARY KEY, parent int REFERENCES public.parent)",
+                 "INSERT INTO public.parent SELECT generate_series(1, 20)")
+    sections = section("parent", table="public.parent"), section("child", table="public.child")
+    run = pipeline(*sections)
+    assert run.once() == 0
+    database.run("INSERT INTO public.child SELECT i, i FROM generate_series(1, 20) i")
+    run.start()
+    run.until_equal("public.parent", "public.child")
+    assert run.target("SELECT count(*) FROM parent JOIN child ON child.parent = parent.id") == [(20,)]
+
+
+def test_B160_B163_documents_of_several_tables_are_refused_by_name_and_never_half_built(database, pipeline):
+    database.run("CREATE TABLE public.parent (id int PRIMARY KEY)",
+                 "CREATE TABLE public.child (id int PRIMARY KEY, parent int, seen int)")
+    run = pipeline(section("parent", table="public.parent")
+                   + '[[sync.parent.children]]\ntable = "public.child"\nforeign_key = "parent"\n')
+    assert run.start().wait() == 2
+    assert "sync.parent.children" in run.log() and "not supported yet" in run.log()
+    assert not run.path.exists() and database.value("SELECT count(*) FROM pg_publication") == 0
+
+
+def test_B163_an_update_of_a_column_that_is_not_written_changes_nothing(database, pipeline):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text, seen int)",
+                 "ALTER TABLE public.t ALTER v SET STORAGE EXTERNAL",
+                 "INSERT INTO public.t SELECT i, repeat('v', 5000), 0 FROM generate_series(1, 50) i")
+    run = pipeline(section("t", table="public.t", exclude_columns=["seen"])).start()
+    run.until_equal("public.t", only=("id", "v"))
+    database.run(*(f"UPDATE public.t SET seen = {i}" for i in range(20)), "INSERT INTO public.t VALUES (100, 'after', 0)")
+    run.until_equal("public.t", only=("id", "v"))
+    assert run.target("SELECT name FROM pragma_table_info('t')") == [("id",), ("v",)]
+
+
+def test_a_column_that_takes_another_type_names_the_option_that_helps(database, pipeline, tmp_path):
+    database.run("CREATE TABLE public.t (id int PRIMARY KEY, n int)", "INSERT INTO public.t VALUES (1, 7)")
+    run = pipeline(section("t", table="public.t"))
+    assert run.once() == 0
+    database.run("ALTER TABLE public.t ALTER n TYPE text", "INSERT INTO public.t VALUES (2, 'seven')")
+    checked = run.command("validate")
+    assert checked.returncode == 1 and 'schema_changes = "add"' in checked.stdout, checked.stdout
+    assert run.once() == 1 and 'schema_changes = "add"' in run.log()
+    run = pipeline(section("t", table="public.t"), slot=run.slot,
+                   target=f'[target]\nflavor = "sqlite"\npath = "{run.path}"\nschema_changes = "add"\n')
+    assert run.once() == 0
+    assert run.target("SELECT n FROM t WHERE id = 2") == [("seven",)]

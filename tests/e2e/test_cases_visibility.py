@@ -105,6 +105,21 @@ def test_V001_a_hidden_commit_before_the_load_is_not_overwritten_by_the_old_row(
     assert run.target("SELECT n FROM t WHERE id = 1") == [(1,)]
 
 
+def test_V001_the_same_while_the_log_is_read_from_a_copy_of_the_slot(database, pipeline, hidden):
+    database.run(*big_rows(1000), "ANALYZE")
+    run = prepared(database, pipeline, "public.t", source="catch_up_bytes = 1\nload_chunk_rows = 100",
+                   engine="load_max_rows_per_sec = 400")
+    database.run(*[f"INSERT INTO public.other VALUES ({-i})" for i in range(1, 200)])
+    hidden.commit("UPDATE public.t SET n = 1 WHERE id IN (1, 500, 999)")
+    run.start()
+    eventually(lambda: run.target("SELECT count(*) FROM other") >= [(199,)])
+    assert run.status()["pipelines"][0]["reading"]["catch_ups"] > 0
+    time.sleep(2)
+    hidden.release()
+    run.until_equal("public.t", "public.other")
+    assert run.target("SELECT n FROM t WHERE id IN (1, 500, 999)") == [(1,)] * 3
+
+
 def test_V001_B020_B082_eight_writers_with_small_ranges_and_no_setting(database, pipeline):
     database.run("CREATE TABLE public.t (id int PRIMARY KEY, n int)", "INSERT INTO public.t SELECT i, 0 FROM generate_series(1, 20000) i", "ANALYZE")
     stop = threading.Event()

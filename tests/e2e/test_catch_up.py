@@ -1,5 +1,8 @@
 """A source that is far behind is read from a copy of its slot, and everything that may go wrong with that."""
 
+import os
+import pathlib
+import subprocess
 import threading
 import time
 
@@ -157,6 +160,68 @@ def test_a_server_restart_in_the_middle_of_a_call_is_survived(servers, pipeline,
         database.drop()
 
 
+def halted(run):
+    assert run.wait(within=30) != 0
+    return run.log()
+
+
+def test_a_failover_to_another_server_in_the_middle_of_a_call_is_refused_by_name(servers, database, pipeline, table, proxy):
+    other = servers(15, "synchronous_commit=on", "wal_sender_timeout=20s").new_database(database.name)
+    try:
+        run = pipeline(T, url=through(database, proxy), source=ALWAYS)
+        backlog(run, transactions=60)
+        other.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", f'CREATE PUBLICATION "{run.slot}_pub" FOR TABLE public.t',
+                  f"SELECT pg_create_logical_replication_slot('{run.slot}', 'pgoutput')")
+        proxy.delay = 0.01
+        run.start()
+        assert in_the_middle(run)
+        proxy.upstream = other.server.port
+        proxy.cut()
+        proxy.delay = 0
+        assert "system identifier" in halted(run)
+        assert other.value(f"SELECT NOT active FROM pg_replication_slots WHERE slot_name = '{run.slot}'")
+        run.kill()
+        # What the target holds is a beginning of the right log: back at the right server it goes on.
+        proxy.upstream = database.server.port
+        run.start()
+        run.until_equal("public.t")
+        run.kill()
+    finally:
+        other.drop()
+
+
+def test_a_slot_that_is_dropped_in_the_middle_of_a_call_halts_by_name_and_loads_nothing_anew(database, pipeline, table):
+    run = pipeline(T, source=ALWAYS)
+    backlog(run, transactions=60)
+    run.start()
+    assert in_the_middle(run)
+    # It is free while its copy is read.
+    database.run(f"SELECT pg_drop_replication_slot('{run.slot}')")
+    log = halted(run)
+    assert f"slot {run.slot}" in log and "dropped" in log, log
+    assert database.value("SELECT count(*) FROM pg_replication_slots WHERE slot_name LIKE '" + run.slot + "%'") == 0
+
+
+def test_a_slot_that_the_server_invalidates_in_the_middle_of_a_call_halts_by_name(servers, pipeline):
+    server = servers(15, "max_slot_wal_keep_size=64MB", "max_wal_size=64MB", "min_wal_size=32MB", "checkpoint_timeout=1h")
+    database = server.new_database()
+    try:
+        database.run("CREATE TABLE public.t (id int PRIMARY KEY, v text)", "CREATE TABLE public.aside (v text)")
+        run = pipeline(T, database=database, source=ALWAYS)
+        backlog(run)
+        run.start()
+        assert in_the_middle(run)
+        run.process.send_signal(19)  # SIGSTOP: nothing moves the slot while the log grows.
+        for _ in range(6):
+            database.run("INSERT INTO public.aside SELECT repeat('x', 1000) FROM generate_series(1, 40000)", "SELECT pg_switch_wal()", "CHECKPOINT")
+        assert database.value(f"SELECT wal_status FROM pg_replication_slots WHERE slot_name = '{run.slot}'") == "lost"
+        run.process.send_signal(18)
+        assert "max_slot_wal_keep_size" in halted(run)
+        run.kill()
+    finally:
+        database.drop()
+
+
 def goes_on_without(run, reason):
     """The stream does the work, says once why, and the process does not fail for it."""
     run.start()
@@ -211,7 +276,7 @@ def test_one_large_transaction_is_caught_up_with_in_flat_memory(database, pipeli
     run.until_equal("public.t")
     before = run.rss_kb()
     run.stop()
-    database.run("INSERT INTO public.t SELECT i, repeat(md5(i::text), 8) FROM generate_series(10000, 400000) i")
+    database.run("INSERT INTO public.t SELECT i, repeat(md5(i::text), 4) FROM generate_series(10001, 1010000) i")
     run.start()
     most = [0]
 
@@ -223,23 +288,81 @@ def test_one_large_transaction_is_caught_up_with_in_flat_memory(database, pipeli
     finished = threading.Event()
     watcher = threading.Thread(target=watch)
     watcher.start()
-    run.until_equal("public.t")
+    eventually(lambda: run.target("SELECT count(*) FROM t") == [(1_001_000,)], within=120)
     finished.set()
     watcher.join()
+    run.until_equal("public.t")
     assert reading(run)["catch_ups"] == 1
     assert most[0] < before + 60_000, f"{before} kB, then {most[0]} kB"
 
 
-def test_a_stream_that_falls_behind_goes_over_while_it_runs(database, pipeline, table):
-    run = pipeline(T, source="catch_up_bytes = 2000000\nreconnect_max = 1000").start()
+def test_a_stream_that_falls_behind_goes_over_while_it_runs(database, pipeline, table, proxy):
+    run = pipeline(T, url=through(database, proxy), source="catch_up_bytes = 2000000\nreconnect_max = 1000").start()
     run.until_equal("public.t")
-    run.process.send_signal(19)  # SIGSTOP: what is written meanwhile is a backlog.
+    proxy.delay = 0.05  # So slow that what is written would take it far longer than ten seconds.
     with database.session() as session:
         for i in range(60):
             session.run(f"INSERT INTO public.t SELECT i, repeat('x', 200) FROM generate_series({10000 + i * 5000}, {14999 + i * 5000}) i")
-    run.process.send_signal(18)
+    eventually(lambda: reading(run)["mode"] == "catch-up", within=30)
+    proxy.delay = 0
     run.until_equal("public.t", within=90)
     streams_again(run)
+    assert run.status()["pipelines"][0]["reconnects"] == 0
+
+
+def test_what_piled_up_in_the_middle_of_a_load_is_read_from_a_copy_of_the_slot(database, pipeline, table):
+    database.run("INSERT INTO public.t SELECT i, md5(i::text) FROM generate_series(2000, 20999) i", "ANALYZE public.t")
+    run = pipeline(T, source="catch_up_bytes = 1000000\nload_chunk_rows = 1000", engine="load_max_rows_per_sec = 4000\ncheckpoint_interval_ms = 100").start()
+    eventually(lambda: run.target("SELECT count(*) FROM t") > [(2000,)])
+    run.kill()
+    with database.session() as session:
+        for i in range(30):
+            session.run(f"INSERT INTO public.t SELECT i, md5(i::text) FROM generate_series({100000 + i * 500}, {100499 + i * 500}) i")
+            session.run(f"UPDATE public.t SET v = 'round {i}' WHERE id % 30 = {i} AND id < 100000")
+    run.start()
+    eventually(lambda: reading(run)["catch_ups"] > 0 and reading(run)["mode"] == "load", within=20)
+    assert not run.status()["pipelines"][0]["load"]["finished"]
+    run.until_equal("public.t", within=90)
+
+
+@pytest.fixture
+def recording_syncs(tmp_path):
+    library = tmp_path / "record_syncs.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, pathlib.Path(__file__).parent / "support" / "record_syncs.c"], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+@pytest.mark.parametrize("source", [ALWAYS, NEVER], ids=["catch_up", "stream"])
+def test_V005_a_power_cut_at_the_target_loses_nothing_of_a_backlog_that_the_source_was_told(database, pipeline, table, recording_syncs, source):
+    run = pipeline(T, source=source, engine="checkpoint_interval_ms = 100")
+    run.environment.update(recording_syncs)
+    backlog(run, transactions=200, rows=50)
+    wal = run.path.with_name(run.path.name + "-wal")
+    last_sync = run.path.with_name(run.path.name + "-wal.synced")
+    before, lost = 0, 0
+    for life, kept in enumerate((0.0, 0.3, 0.8)):
+        last_sync.unlink(missing_ok=True)
+        run.start()
+        for i in range(60):
+            database.run(f"INSERT INTO public.t VALUES ({5000 + life * 100 + i}, 'x')")
+            time.sleep(0.01)
+        eventually(lambda: run.target("SELECT count(*) FROM t WHERE id = ?", 5059 + life * 100) == [(1,)])
+        run.kill()
+        told = int(database.value(f"SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = '{run.slot}'"))
+        assert told > before
+        synced, size = int(last_sync.read_text()), wal.stat().st_size
+        lost += size - synced
+        # What else was in memory is gone with the power.
+        wal.with_name(run.path.name + "-shm").unlink()
+        os.truncate(wal, synced + int((size - synced) * kept))
+        found = subprocess.run(["sqlite3", run.path, "SELECT resume FROM _cdc_checkpoint"], capture_output=True, text=True, check=True)
+        assert int(found.stdout) >= told
+        before = told
+        database.run(*[f"INSERT INTO public.t VALUES ({6000 + life * 100 + i}, 'backlog')" for i in range(50)])
+    assert lost > 0
+    run.start()
+    run.until_equal("public.t")
+    assert (reading(run)["catch_ups"] > 0) == (source == ALWAYS)
 
 
 def test_a_second_reader_of_the_slot_is_refused_while_the_first_catches_up(database, pipeline, table):

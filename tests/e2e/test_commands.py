@@ -58,6 +58,40 @@ def test_every_mistake_is_said_at_once(database, pipeline, table):
     assert untouched(database, run)
 
 
+def test_no_statement_publishes_a_table_that_is_refused(database, pipeline, table):
+    database.run("CREATE TABLE public.k (v int)")
+    run = pipeline(T, section("k", table="public.k"))
+    said = run.command("validate").stdout
+    assert 'would run: CREATE PUBLICATION' in said and 'FOR TABLE "public"."t" WITH' in said, said
+    assert "will run" not in said
+    database.run(f'CREATE PUBLICATION "{run.slot}_pub" FOR TABLE public.t')
+    said = run.command("validate").stdout
+    assert "ALTER PUBLICATION" not in said and "public.k" in said, said
+
+
+def test_names_never_steer_the_terminal(database, pipeline, tmp_path):
+    names = ("esc\x1b[31m", "line\nbreak", "one\u009b2J")
+    database.run(*(f'CREATE TABLE public."{name}" (v int)' for name in names))
+    run = pipeline(*(section(f"s{i}", table=f'public."{name}"') for i, name in enumerate(names)))
+    for words in (["validate"], ["run"], ["status"]):
+        said = run.command(*words)
+        text = said.stdout + said.stderr
+        assert "\x1b" not in text and "\u009b" not in text, repr(text)
+        assert words == ["status"] or ("esc\\x1b[31m" in text and "one\\u009b2J" in text), repr(text)
+    written = tmp_path / "init.toml"
+    said = call("init", "--source", database.url, "--target", "sqlite:x.db", "-o", written)
+    assert said.returncode == 0, said.stderr
+    assert "\x1b" not in written.read_text()
+    assert call("validate", written, CDC_SOURCE_URL=database.url).returncode == 0
+
+
+def test_a_pipe_as_configuration_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "cdc.toml")
+    for words in (["validate", tmp_path / "cdc.toml"], ["run", "--config-dir", tmp_path]):
+        said = call(*words, within=10)
+        assert said.returncode == 2 and "pipe" in said.stdout + said.stderr
+
+
 def test_mistakes_of_a_file_end_with_status_2(pipeline, table):
     run = pipeline(T + "colums = 1\n", engine="batch_size = 0")
     said = run.command("validate")

@@ -10,69 +10,12 @@ import pytest
 from support import search
 from support.fault_proxy import FaultProxy
 from support.pipeline import PROGRAM, eventually, section
-from support.server import Unobtainable
+from support.search import until_equal
 
 # One worker, so that there is one node.
 pytestmark = pytest.mark.xdist_group("search")
 
 T = section("t", table="public.t")
-
-
-@pytest.fixture(scope="session")
-def nodes(ground):
-    """nodes(which, *settings) starts one once per session."""
-    running = {}
-
-    def start(which="opensearch-2", *settings):
-        key = (which, settings)
-        if key not in running:
-            try:
-                running[key] = search.Node(which, f"{ground}/{which}-{len(running)}", *settings)
-            except Unobtainable as why:
-                pytest.skip(f"{which}: {why}")
-        return running[key]
-
-    yield start
-    for node in running.values():
-        node.stop()
-
-
-@pytest.fixture(params=["opensearch-2", pytest.param("opensearch-3", marks=pytest.mark.long),
-                        pytest.param("elasticsearch-7", marks=pytest.mark.long), pytest.param("elasticsearch-8", marks=pytest.mark.long),
-                        pytest.param("elasticsearch-9", marks=pytest.mark.long)])
-def node(request, nodes):
-    made = nodes(request.param)
-    made.empty()
-    return made
-
-
-@pytest.fixture
-def searching(pipeline, node):
-    """searching(*sections, **settings): a pipeline into the node."""
-
-    def make(*sections, url=None, of_target="", **settings):
-        target = f'[target]\nflavor = "{node.flavor}"\nurl = "{url or node.url}"\n{of_target}\n'
-        return pipeline(*sections, target=target, **settings)
-
-    return make
-
-
-def until_equal(run, node, *tables, within=60):
-    for table in tables:
-        deadline = time.monotonic() + within
-        pause = 0.3
-        while True:
-            missing, extra, other = search.differences(run.database, table, node)
-            if not (missing or extra or other):
-                break
-            assert run.running or run.process.returncode == 0, \
-                f"the process ended with {run.process.returncode}:\n{run.log()[-4000:]}"
-            assert time.monotonic() < deadline, \
-                f"{table}: missing {missing[:5]} ({len(missing)}), too many {extra[:5]} ({len(extra)}), " \
-                f"different {other[:5]} ({len(other)})\n{run.log()[-3000:]}"
-            # Reading everything costs the node more than writing it.
-            time.sleep(pause)
-            pause = min(pause * 2, 5)
 
 
 def test_the_load_and_the_stream(database, node, searching, table):
@@ -372,3 +315,54 @@ def test_tls_and_users(database, nodes, pipeline, tmp_path):
     assert stranger.once() != 0 and "the TLS handshake failed" in stranger.log()
     blind = run_with("blind", tls="tls_verify = false")
     assert blind.once() == 0
+
+
+def test_B106_a_uuid_key_is_its_canonical_text(database, node, searching):
+    database.run("CREATE TABLE public.t (id uuid PRIMARY KEY, v text)",
+                 "INSERT INTO public.t VALUES ('A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', 'load')")
+    run = searching(T).start()
+    until_equal(run, node, "public.t")
+    database.run("INSERT INTO public.t VALUES ('{00000000-0000-0000-0000-00000000000f}', 'stream')")
+    until_equal(run, node, "public.t")
+    run.kill()
+    database.run("UPDATE public.t SET v = v || ' again'")
+    run.start()
+    until_equal(run, node, "public.t")
+    assert node.documents("t") == {
+        key: {"id": key, "v": v} for key, v in (("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "load again"),
+                                                ("00000000-0000-0000-0000-00000000000f", "stream again"))}
+    assert run.stop() == 0
+
+
+def test_V013_requests_of_a_dead_process_that_arrive_late_change_nothing(database, node, searching, table):
+    late = FaultProxy(int(node.url.rsplit(":", 1)[1]))
+    url = f"http://127.0.0.1:{late.port}"
+    try:
+        run = searching(T, url=url, engine="batch_size = 100").start()
+        until_equal(run, node, "public.t")
+        # Keys move away and come back with other rows, in batches that are cut between their answers.
+        for i in range(6):
+            with database.session() as session:
+                session.transaction(f"UPDATE public.t SET id = id + 1000000, v = 'moved {i}' WHERE id % 7 = {i} AND id < 1000000",
+                                    f"INSERT INTO public.t SELECT j, 'again {i}' FROM generate_series(1, 1000) j WHERE j % 7 = {i}",
+                                    f"DELETE FROM public.t WHERE id % 11 = {i}")
+            time.sleep(0.02 * i)
+            late.stalled = True
+            database.run(f"UPDATE public.t SET v = 'late {i}' WHERE id % 5 = {i % 5}", f"DELETE FROM public.t WHERE id % 13 = {i}",
+                         f"UPDATE public.t SET id = id + 2000000 WHERE id % 17 = {i} AND id < 1000000")
+            time.sleep(0.3)
+            run.kill()
+            direct = searching(T, slot=run.slot, folder="direct").start()
+            database.run(f"DELETE FROM public.t WHERE id % 3 = {i % 3} AND id > 1000", f"UPDATE public.t SET v = 'newer {i}' WHERE id % 2 = 0")
+            until_equal(direct, node, "public.t")
+            before = late.asked
+            late.stalled = False
+            eventually(lambda: late.asked > before, what="the dead process's request at the node")
+            time.sleep(0.3)
+            until_equal(direct, node, "public.t")
+            assert direct.stop() == 0
+            run.start()
+        until_equal(run, node, "public.t")
+        assert run.stop() == 0
+    finally:
+        late.close()

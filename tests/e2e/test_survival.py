@@ -259,3 +259,22 @@ def test_ctrl_c_twice_forces(database, pipeline, table):
     run.process.send_signal(signal.SIGINT)
     run.process.send_signal(signal.SIGINT)
     run.wait(5)
+
+
+def test_sighup_drains_like_sigterm_and_stays_ignored_under_nohup(database, pipeline, table):
+    run = pipeline(T).start()
+    run.until_equal("public.t")
+    database.run("INSERT INTO public.t SELECT i, 'w' FROM generate_series(100000, 120000) i")
+    run.process.send_signal(signal.SIGHUP)
+    assert run.wait(6) == 0
+    was = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        run.start()
+    finally:
+        signal.signal(signal.SIGHUP, was)
+    run.until_equal("public.t")
+    run.process.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    database.run("INSERT INTO public.t VALUES (130000, 'after')")
+    run.until_equal("public.t")
+    assert run.running and run.stop() == 0

@@ -49,3 +49,34 @@ def test_a_load_under_writes_survives_sigkill(database, pipeline):
             run.start()
             eventually(lambda: run.target("SELECT count(*) FROM t") > [(wanted,)], within=30)
     run.until_equal("public.t")
+
+
+def test_catches_up_from_a_copy_of_the_slot_with_all_that_a_log_may_hold(database, pipeline):
+    database.run("CREATE TABLE public.t (id bigint PRIMARY KEY, n int, v text)", "ALTER TABLE public.t ALTER v SET STORAGE EXTERNAL",
+                 "INSERT INTO public.t SELECT i, 0, repeat('v', 5000) FROM generate_series(1, 300) i")
+    run = pipeline(T, source="catch_up_bytes = 1").start()
+    run.until_equal("public.t")
+    assert run.stop() == 0
+    with database.session() as session:
+        for i in range(30):
+            session.run(f"INSERT INTO public.t SELECT i, {i}, 'bulk' FROM generate_series({1000 + i * 3000}, {3999 + i * 3000}) i")
+        session.run("UPDATE public.t SET n = n + 1 WHERE id <= 200")
+        session.run("UPDATE public.t SET id = id - 1000 WHERE id <= 100")
+        session.run("BEGIN")
+        for statement in ("INSERT INTO public.t VALUES (500, 1, 'in')", "SAVEPOINT a", "INSERT INTO public.t VALUES (501, 1, 'gone')",
+                          "ROLLBACK TO a", "SELECT pg_logical_emit_message(true, 'm', 'in')", "SAVEPOINT b",
+                          "UPDATE public.t SET n = 9 WHERE id = 500", "RELEASE b", f"PREPARE TRANSACTION '{database.name}'"):
+            session.run(statement)
+        session.run("SELECT pg_logical_emit_message(false, 'm', 'out')")
+        session.run("UPDATE public.t SET n = 7 WHERE id = 150")
+        session.run(f"COMMIT PREPARED '{database.name}'")
+        session.run("ALTER TABLE public.t ADD extra numeric")
+        session.run("INSERT INTO public.t VALUES (600, 1, 'wider', 1.50)")
+        session.run("ALTER TABLE public.t DROP extra")
+        session.run("DELETE FROM public.t WHERE id % 31 = 0")
+    run.start()
+    run.until_equal("public.t")
+    reading = run.status()["pipelines"][0]["reading"]
+    assert reading["catch_ups"] > 0 and reading["note"] is None, reading
+    database.run("TRUNCATE public.t", "INSERT INTO public.t VALUES (1, 2, 'after')")
+    run.until_equal("public.t")

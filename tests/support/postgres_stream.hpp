@@ -78,7 +78,8 @@ public:
   std::vector<block_ptr> blocks; ///< Filled when keeps_blocks.
   bool keeps_blocks = false;
   std::size_t rows = 0;
-  std::size_t looked_up = 0; ///< Shapes asked for.
+  std::size_t looked_up = 0;  ///< Shapes asked for.
+  bool has_caught_up = false; ///< The log was read from a copy of the slot.
   position passed;
   std::optional<error> failed;
 
@@ -89,6 +90,7 @@ private:
       failed = did.error();
       return;
     }
+    has_caught_up |= stream_->reading().how == sources::log_reading::mode::catch_up;
     if (const auto oid = stream_->unknown_relation()) {
       ++looked_up;
       stream_->provide(catalogue_.describe(*oid).value());

@@ -12,6 +12,8 @@ class FaultProxy:
     delay     seconds added to every piece, each way
     stalled   nothing is forwarded and nothing closed: a black hole
     refusing  new connections are closed at once
+    sent      bytes that the client has sent so far
+    asked     bytes of them that went on to the server
     """
 
     def __init__(self, port):
@@ -19,6 +21,8 @@ class FaultProxy:
         self.delay = 0.0
         self.stalled = False
         self.refusing = False
+        self.sent = 0
+        self.asked = 0
         self._cut_after = None
         self._pairs = set()
         self._loop = asyncio.new_event_loop()
@@ -57,6 +61,8 @@ class FaultProxy:
     async def _pump(self, reader, writer, counted):
         try:
             while data := await reader.read(65536):
+                if not counted:
+                    self.sent += len(data)
                 while self.stalled:
                     await asyncio.sleep(0.02)
                 if self.delay:
@@ -72,6 +78,8 @@ class FaultProxy:
                         return
                 writer.write(data)
                 await writer.drain()
+                if not counted:
+                    self.asked += len(data)
         except (OSError, ConnectionError):
             pass
         finally:

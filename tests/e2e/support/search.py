@@ -12,6 +12,7 @@ import pathlib
 import signal
 import ssl
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -181,3 +182,21 @@ def differences(database, table, node, index=None, only=None):
         held = {i: {name: value for name, value in document.items() if name in only} for i, document in held.items()}
     return (sorted(source.keys() - held.keys()), sorted(held.keys() - source.keys()),
             sorted(i for i in source.keys() & held.keys() if source[i] != held[i]))
+
+
+def until_equal(run, node, *tables, within=60):
+    for table in tables:
+        deadline = time.monotonic() + within
+        pause = 0.3
+        while True:
+            missing, extra, other = differences(run.database, table, node)
+            if not (missing or extra or other):
+                break
+            assert run.running or run.process.returncode == 0, \
+                f"the process ended with {run.process.returncode}:\n{run.log()[-4000:]}"
+            assert time.monotonic() < deadline, \
+                f"{table}: missing {missing[:5]} ({len(missing)}), too many {extra[:5]} ({len(extra)}), " \
+                f"different {other[:5]} ({len(other)})\n{run.log()[-3000:]}"
+            # Reading everything costs the node more than writing it.
+            time.sleep(pause)
+            pause = min(pause * 2, 5)

@@ -35,8 +35,8 @@ class Server:
     def log(self):
         return (pathlib.Path(self.folder) / "log").read_text(errors="replace")
 
-    def new_database(self):
-        name = "d_" + uuid.uuid4().hex[:12]
+    def new_database(self, name=None):
+        name = name or "d_" + uuid.uuid4().hex[:12]
         with Session(self.url) as admin:
             admin.run(f'CREATE DATABASE "{name}"')
         return Database(self, name)

@@ -47,7 +47,10 @@ TEST(figures, write_times_in_utc_to_the_millisecond) {
 }
 
 TEST(figures, keep_text_on_one_line_and_off_the_terminal) {
-  EXPECT_EQ(one_line("a\nb\x1b[2Jc\x7f\té"), "a\\nb [2Jc  é");
+  EXPECT_EQ(one_line("a\nb\x1b[2Jc\x7f\té\n"), "a\\nb\\x1b[2Jc\\x7f é\\n");
+  EXPECT_EQ(printable("a\nb\r\xc2\x9b"
+                      "2J\xc2\xa0"),
+            "a\nb\\x0d\\u009b2J\xc2\xa0");
 }
 
 TEST(figures, count_columns_not_bytes) {

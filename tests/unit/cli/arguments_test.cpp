@@ -136,7 +136,7 @@ TEST(arguments, describe_themselves) {
 
   EXPECT_EQ(named("--log-level").choices,
             (std::vector<std::string>{"trace", "debug", "info", "warn", "error", "off"}));
-  EXPECT_TRUE(named("--config-dir").takes_path);
+  EXPECT_TRUE(named("--config-dir").takes_folder);
   EXPECT_FALSE(named("--once").takes_value);
   EXPECT_TRUE(named("--config").is_positional);
   EXPECT_FALSE(run->help.empty());

@@ -86,22 +86,19 @@ TEST(config, suggests_the_nearest_option_for_an_unknown_one) {
                                                "option");
 }
 
+TEST(config, refuses_to_put_rows_aside_where_there_is_no_place_for_them) {
+  EXPECT_NE(refused(with("[engine]\non_permanent_rejection = \"quarantine\"\n"))
+                .find("engine.on_permanent_rejection: \"quarantine\" is for opensearch"),
+            std::string::npos);
+}
+
 TEST(config, refuses_by_name_what_is_known_and_not_supported_yet) {
   for (const auto* key : {"id", "fan_out", "join", "transform", "where", "poll_column",
                           "soft_delete", "routing", "children", "aggregates"})
     EXPECT_EQ(refused(with(std::string{key} + " = \"x\"\n")),
               "cdc.toml:8:" + std::to_string(std::string{key}.size() + 4) + ": sync.orders." + key +
                   ": not supported yet");
-  EXPECT_EQ(refused(with("[engine]\nmax_rejects = 1\n")),
-            "cdc.toml:9:15: engine.max_rejects: not supported yet");
-  EXPECT_EQ(refused(with("[engine]\non_permanent_rejection = \"quarantine\"\n")),
-            "cdc.toml:9:26: engine.on_permanent_rejection: \"quarantine\" is not supported yet");
   EXPECT_EQ(refused(with("[spool]\n")), "cdc.toml:8:1: spool: not supported yet");
-  EXPECT_EQ(refused(with("[api]\nenabled = true\n")),
-            "cdc.toml:9:11: api.enabled: not supported yet; /status, /actors and /readyz are on "
-            "the metrics port");
-  EXPECT_EQ(refused(with("[api]\nbind = \"127.0.0.1:9101\"\n")),
-            "cdc.toml:9:8: api.bind: not supported yet");
 }
 
 TEST(config, reports_a_list_of_tables_that_is_not_supported_yet) {
@@ -230,7 +227,7 @@ TEST(config, knows_options_of_every_section) {
   EXPECT_TRUE(knows("target", "numeric", true));
   EXPECT_TRUE(knows("engine", "txn_buffer_cap_mb", true));
   EXPECT_TRUE(knows("metrics", "token_env", true));
-  EXPECT_TRUE(knows("api", "bind", false));
+  EXPECT_TRUE(knows("api", "bind", true));
   EXPECT_TRUE(knows("log.areas", "engine", true));
   EXPECT_TRUE(knows("sync", "constants", true));
   EXPECT_TRUE(knows("sync", "children", false));

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/config/reading.hpp"
@@ -68,7 +69,18 @@ TEST_F(files, names_a_file_that_cannot_be_read) {
             folder.string() + ":1:1: the file cannot be read: it is a folder; name its files, or "
                               "give it with --config-dir");
   EXPECT_EQ(read("/dev/zero").error().detail,
-            "/dev/zero:1:1: the file cannot be read: it is larger than 4 MiB");
+            "/dev/zero:1:1: the file cannot be read: it is a pipe or a device; write it to a file "
+            "first");
+  const auto large = folder / "large.toml";
+  std::ofstream{large} << std::string(std::size_t{5} << 20, '#');
+  EXPECT_EQ(read(large).error().detail,
+            large.string() + ":1:1: the file cannot be read: it is larger than 4 MiB");
+}
+
+TEST_F(files, never_waits_for_a_pipe) {
+  const auto pipe = folder / "pipe.toml";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(read(pipe).error().detail.find("it is a pipe or a device"), std::string::npos);
 }
 
 TEST_F(files, lists_a_folder_in_name_order_without_dot_files) {

@@ -183,9 +183,10 @@ TEST(source_section, labels_itself_by_the_file_unless_told) {
 TEST(source_section, refuses_what_is_not_a_postgresql_log) {
   EXPECT_EQ(refused(source("url_env = \"DATABASE_URL\"\nmode = \"poll\"\n")),
             "cdc.toml:3:8: source.mode: \"poll\" is not supported yet");
-  EXPECT_EQ(refused(source("url_env = \"DATABASE_URL\"\nflavor = \"oracle\"\n")),
-            "cdc.toml:3:10: source.flavor: expected one of \"postgres\", \"postgresql\", \"mysql\", "
-            "\"mariadb\"");
+  EXPECT_EQ(
+      refused(source("url_env = \"DATABASE_URL\"\nflavor = \"oracle\"\n")),
+      "cdc.toml:3:10: source.flavor: expected one of \"postgres\", \"postgresql\", \"mysql\", "
+      "\"mariadb\"");
   std::ignore = accepted(source("url_env = \"DATABASE_URL\"\nflavor = \"postgresql\"\n"
                                 "mode = \"wal\"\n"));
 }

@@ -103,6 +103,15 @@ TEST(mapping, refuses_two_columns_of_one_name) {
   EXPECT_EQ(refusal(shape_of("items", 1), by), "accepted");
 }
 
+TEST(mapping, names_the_constant_that_takes_the_name_of_a_column) {
+  auto by = section();
+  by.constants = {{"b", {.text = "x", .what = kind::text}}};
+
+  const auto said = refusal(shape_of("items", 1), by);
+  EXPECT_NE(said.find("constants: two columns of items would be named b"), std::string::npos)
+      << said;
+}
+
 TEST(mapping, refuses_a_table_whose_changes_name_no_row) {
   auto shape = *shape_of("items", 1);
   shape.key.clear();

@@ -65,6 +65,7 @@ TEST(load_progress, keeps_page_ranges_apart_from_key_ranges) {
 TEST(load_progress, says_which_table_it_is_of_and_whether_it_was_left) {
   auto progress = half_loaded();
   progress.table_oid = 4294967295;
+  progress.published_by = 16501;
   progress.is_left = true;
   EXPECT_EQ(parse_progress(to_text(progress)), progress);
 }

@@ -3,14 +3,78 @@
 #include <gtest/gtest.h>
 
 #include "sinks/search/answers.hpp"
+#include "sinks/search/index_guard.hpp"
 #include "sinks/search/index_shape.hpp"
 #include "sinks/search/pace.hpp"
+#include "sinks/search/quarantine.hpp"
 #include "sinks/search/server_version.hpp"
 #include "sinks/search/state_document.hpp"
 #include "sinks/search/verdict.hpp"
 #include "tests/contract/sink_contract_batches.hpp"
 
 namespace cdc::sinks::search {
+
+// -- refused documents ----------------------------------------------------------------------------
+
+TEST(reject_record, reads_as_it_was_written_with_its_document_byte_for_byte) {
+  reject_record record;
+  record.id = "t-1";
+  record.what = {"t", "1", "mapper_parsing_exception", "0/1", "index", 7};
+  record.version = 1'234;
+  record.document = R"({"a":1e400,"b":12345678901234567890123})";
+  const auto stored = read_reject(R"({"_id":"t-1","_seq_no":3,"_primary_term":2,"found":true,)"
+                                  R"("_source":)" +
+                                  to_json(record) + "}");
+  ASSERT_TRUE(stored) << stored.error().detail;
+  EXPECT_EQ(stored->record.document, record.document);
+  EXPECT_EQ(stored->record.version, record.version);
+  EXPECT_EQ(stored->record.what.reason, record.what.reason);
+  EXPECT_EQ(stored->at, (stored_at{3, 2}));
+}
+
+TEST(reject_record, of_another_shape_is_refused) {
+  for (const auto* text :
+       {"", "[]", "{}", R"({"_id":"x"})", R"({"_id":"x","_source":{}})",
+        R"({"_id":"x","_source":{"index":"t","doc_id":{}}})", R"({"_id":"x","_source":3})"})
+    EXPECT_FALSE(read_reject(text)) << text;
+}
+
+TEST(quarantine, knows_which_documents_are_too_old_to_be_completed) {
+  quarantine known{true, 10};
+  known.add("t", "1", {"t-1", 50});
+  EXPECT_TRUE(known.is_overtaken("t", "1", 49));
+  EXPECT_FALSE(known.is_overtaken("t", "1", 50));
+  EXPECT_FALSE(known.is_overtaken("u", "1", 1));
+  EXPECT_EQ(known.documents_of("t", 49).size(), 0U);
+  EXPECT_EQ(known.documents_of("t", 50).size(), 1U);
+}
+
+TEST(quarantine, gives_no_two_documents_one_record) {
+  quarantine known{true, 10};
+  known.add("a", "b-c", {known.id_for("a", "b-c"), 1});
+  EXPECT_EQ(known.find("a", "b-c")->id, "a-b-c");
+  EXPECT_NE(known.id_for("a-b", "c"), "a-b-c");
+  EXPECT_EQ(known.id_for("a", std::string(600, 'x')).size(), 64U);
+}
+
+TEST(index_guard, tells_an_index_from_an_alias) {
+  const auto ours = read_named(R"({"t":{"aliases":{"t.CDC":{}}}})", "t");
+  EXPECT_TRUE(ours->is_there && ours->is_guarded && !ours->is_alias);
+  const auto bare = read_named(R"({"t":{"aliases":{}}})", "t");
+  EXPECT_TRUE(bare->is_there && !bare->is_guarded && !bare->is_alias);
+  const auto alias = read_named(R"({"t-1":{"aliases":{"t":{},"t-1.CDC":{}}}})", "t");
+  EXPECT_TRUE(alias->is_there && alias->is_alias);
+  EXPECT_FALSE(read_named("[", "t"));
+}
+
+TEST(verdicts, know_an_index_that_is_gone_by_the_name_we_write) {
+  for (const auto is_delete : {false, true})
+    EXPECT_EQ(judge_item({400, "invalid_index_name_exception", ""}, is_delete), verdict::missing);
+  EXPECT_EQ(judge_item({404, "", ""}, true), verdict::done);
+  EXPECT_EQ(judge({503, "unavailable_shards_exception", ""}), verdict::blocked);
+  EXPECT_EQ(waiting_for({429, "cluster_block_exception", ""}, "index t"),
+            "cluster block: index t: cluster_block_exception");
+}
 
 // -- bulk answers ---------------------------------------------------------------------------------
 
@@ -65,7 +129,7 @@ TEST(verdict, of_an_item_is_success_where_the_target_is_further) {
   EXPECT_EQ(judge_item({200}, false), verdict::done);
   EXPECT_EQ(judge_item({409, "version_conflict_engine_exception"}, false), verdict::done);
   EXPECT_EQ(judge_item({404}, true), verdict::done);
-  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, true), verdict::done);
+  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, true), verdict::missing);
 }
 
 TEST(verdict, tells_what_passes_from_what_does_not) {
@@ -73,8 +137,9 @@ TEST(verdict, tells_what_passes_from_what_does_not) {
   EXPECT_EQ(judge_item({429, "cluster_block_exception"}, false), verdict::blocked);
   EXPECT_EQ(judge_item({403, "cluster_block_exception"}, false), verdict::blocked);
   EXPECT_EQ(judge_item({403, "security_exception"}, false), verdict::halted);
-  EXPECT_EQ(judge_item({503, "unavailable_shards_exception"}, false), verdict::again);
-  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, false), verdict::halted);
+  EXPECT_EQ(judge_item({503, "unavailable_shards_exception"}, false), verdict::blocked);
+  EXPECT_EQ(judge_item({503, "node_closed_exception"}, false), verdict::again);
+  EXPECT_EQ(judge_item({404, "index_not_found_exception"}, false), verdict::missing);
   EXPECT_EQ(judge_item({400, "mapper_parsing_exception"}, false), verdict::refused);
   EXPECT_EQ(judge({413}), verdict::too_large);
   EXPECT_EQ(judge({401}), verdict::halted);
@@ -85,8 +150,7 @@ TEST(verdict, that_ends_the_writing_says_what_to_do) {
   EXPECT_EQ(error_of({401}, "x").code, errc::permission_denied);
   EXPECT_NE(error_of({401}, "x").detail.find("password_env"), std::string::npos);
   EXPECT_EQ(error_of({403, "security_exception"}, "x").code, errc::permission_denied);
-  EXPECT_NE(error_of({404, "index_not_found_exception"}, "x").detail.find("alias"),
-            std::string::npos);
+  EXPECT_EQ(error_of({404, "index_not_found_exception"}, "x").code, errc::target_unavailable);
   EXPECT_EQ(error_of({503}, "x").code, errc::target_unavailable);
 }
 

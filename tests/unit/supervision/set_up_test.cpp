@@ -44,7 +44,7 @@ public:
   prepare_source(const std::vector<std::optional<position>>& resumes_) override {
     resumes = resumes_;
     ready_source out;
-    out.tables = {{shape_of("orders", 1), 0}, {shape_of("items", 2), 0}};
+    out.tables = {{shape_of("orders", 1), 0, published_by}, {shape_of("items", 2), 0, 200}};
     out.start = position{50};
     out.log_end = position{70};
     out.notes = {"look out"};
@@ -62,6 +62,7 @@ public:
   std::deque<engine::test::target> targets;
   std::vector<std::string> prepared;
   std::vector<std::optional<position>> resumes;
+  std::uint32_t published_by = 100; ///< orders.
   position from;
 };
 
@@ -81,9 +82,10 @@ protected:
     return done ? *done : nullptr;
   }
 
-  static std::string finished(std::uint32_t table_oid = 0) {
+  static std::string finished(std::uint32_t table_oid = 0, std::uint32_t published_by = 0) {
     table_progress out;
     out.table_oid = table_oid;
+    out.published_by = published_by;
     out.plan.ranges.resize(1);
     out.done = {true};
     return to_text(out);
@@ -177,6 +179,26 @@ TEST_F(set_up_test, loads_a_table_anew_that_was_left_for_a_while) {
   ASSERT_TRUE(life);
   EXPECT_EQ(life->branches[0].progress[1], std::nullopt);
   EXPECT_TRUE(target.tables["items"].rows.empty());
+}
+
+TEST_F(set_up_test, loads_a_table_anew_that_was_out_of_the_publication_meanwhile) {
+  parts->targets.resize(1);
+  auto& target = parts->targets[0];
+  target.resume = {position{90}, position{89}};
+  target.records = {{engine::progress_record("orders"), finished(1, 100)},
+                    {engine::progress_record("items"), finished(2, 200)}};
+  EXPECT_FALSE(run(1)->branches[0].needs_load());
+
+  target.tables["orders"].rows["k"] = {"1", "a", "b", "c"};
+  parts->published_by = 300;
+  const auto life = run(1);
+  ASSERT_TRUE(life);
+  EXPECT_EQ(life->branches[0].progress[0], std::nullopt);
+  EXPECT_TRUE(life->branches[0].progress[1]);
+  EXPECT_TRUE(target.tables["orders"].rows.empty());
+  ASSERT_EQ(life->notes.size(), 2u);
+  EXPECT_NE(life->notes[1].find("public.orders was taken out of the publication"),
+            std::string::npos);
 }
 
 TEST_F(set_up_test, begins_anew_with_empty_tables_when_it_is_told_to) {

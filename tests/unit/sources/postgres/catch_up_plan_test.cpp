@@ -191,6 +191,15 @@ TEST(copy_name, is_a_slots_name_whatever_the_slot_is_called) {
   EXPECT_TRUE(copy.starts_with("aaa") && copy.ends_with("a_catch_up")) << copy;
 }
 
+TEST(catch_up_record, tells_a_broken_connection_from_a_refusal_for_good_and_from_one_for_now) {
+  for (const auto* state : {"", "08006", "57P01"})
+    EXPECT_EQ(reason_of(state), because::lost) << state;
+  for (const auto* state : {"42501", "42883", "0A000", "22023"})
+    EXPECT_EQ(reason_of(state), because::refused) << state;
+  for (const auto* state : {"53400", "53100", "55006", "42704", "42710", "57014"})
+    EXPECT_EQ(reason_of(state), because::limited) << state;
+}
+
 } // namespace
 
 } // namespace cdc::sources::postgres

@@ -19,7 +19,7 @@ publication_state publication_of(std::vector<wanted_table> tables) {
   publication_state out;
   out.name = "p";
   for (const auto& each : tables)
-    out.members.push_back({each.shape->oid, each.shape->table, false});
+    out.members.push_back({.oid = each.shape->oid, .table = each.shape->table});
   return out;
 }
 
@@ -73,7 +73,7 @@ TEST(publication, of_a_schema_or_of_all_tables_lacks_nothing) {
   all.name = "p";
   auto schema = all;
   all.all_tables = true;
-  schema.schemas = {"public"};
+  schema.schemas = {{.entry = 16500, .name = "public"}};
 
   EXPECT_EQ(differences(all, publishing::everything, wanted, {}), sentences{});
   EXPECT_EQ(differences(schema, publishing::everything, wanted, {}), sentences{});

@@ -6,7 +6,7 @@ namespace cdc::sources::postgres {
 
 namespace {
 
-using xids = std::vector<std::uint32_t>;
+using xids = std::vector<transaction_id>;
 
 slot_state slot() {
   slot_state out;

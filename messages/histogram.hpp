@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cdc::actors {
+namespace cdc {
 
 /// What a histogram held at one moment. `counts[i]` are the samples in bucket i alone, the last
 /// bucket being everything above the last bound.
@@ -66,4 +66,4 @@ private:
   std::atomic<std::uint64_t> nanoseconds_{0};
 };
 
-} // namespace cdc::actors
+} // namespace cdc
