@@ -48,6 +48,10 @@ int run_bootstrap(const bootstrap_options& options) {
     fmt::print(stderr, "{}\n", pipelines.error().detail);
     return 2;
   }
+  if (const auto known = require_postgres(*pipelines, "bootstrap"); !known) {
+    fmt::print(stderr, "{}\n", known.error().detail);
+    return 2;
+  }
   auto is_good = true;
   for (auto& each : *pipelines) {
     const auto config = std::make_shared<const config::pipeline_config>(std::move(each));

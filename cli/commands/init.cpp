@@ -187,6 +187,12 @@ result<std::string> make_configuration(const init_options& options) {
   const auto url = url_of(options);
   if (url.empty())
     return write_configuration(options, *target);
+  if (!url.starts_with("postgres"))
+    return fail(
+        errc::invalid_config,
+        "init reads PostgreSQL only: expected postgresql://… ({} has another). A mysql source "
+        "is written by hand: docs/configuration.md",
+        options.source.empty() ? "$" + options.url_env : "--source");
   config::source_config source;
   source.name = "init";
   source.url = config::secret{url};

@@ -318,7 +318,8 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     auto shared = std::make_shared<const config::pipeline_config>(std::move(config));
     auto& pipeline = root.pipelines.emplace_back();
     pipeline.config = shared;
-    doors.push_back(sync_door_of(shared));
+    if (shared->source.what == config::source_config::flavor::postgres)
+      doors.push_back(sync_door_of(shared));
     pipeline.make_parts = pipeline_factory(shared);
     pipeline.once = options.once;
     pipeline.fresh = options.fresh_slot_and_load;
@@ -349,6 +350,12 @@ int run_run(const run_options& options) {
   if (!configs) {
     say(stderr, fmt::format("{}\n", configs.error().detail));
     return 2;
+  }
+  if (options.fresh_slot_and_load) {
+    if (const auto known = require_postgres(*configs, "--fresh-slot-and-load"); !known) {
+      say(stderr, fmt::format("{}\n", known.error().detail));
+      return 2;
+    }
   }
   auto logging = configs->front().log;
   if (options.log_level)

@@ -414,6 +414,10 @@ int run_status(const status_options& options) {
     say(stderr, fmt::format("{}\n", pipelines.error().detail));
     return 2;
   }
+  if (const auto known = require_postgres(*pipelines, "status"); !known) {
+    say(stderr, fmt::format("{}\n", known.error().detail));
+    return 2;
+  }
   auto caught_up = true;
   const auto all = options.caught_up ? wait_for(*pipelines, options.timeout, caught_up)
                                      : look_at_all(*pipelines);

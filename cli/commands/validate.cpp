@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "cli/selection.hpp"
 #include "cli/terminal.hpp"
 #include "sinks/standing.hpp"
+#include "sources/mysql/setup.hpp"
 #include "sources/postgres/lsn.hpp"
 #include "supervision/set_up.hpp"
 
@@ -53,12 +55,11 @@ std::string counted(std::size_t number, std::string_view what) {
 
 /// The chosen tables as they would be written. What the inspection has said is not said again.
 std::vector<target_table_ptr> map_tables(const config::pipeline_config& pipeline,
-                                         const std::vector<postgres::chosen_table>& tables,
-                                         findings& out) {
+                                         const std::vector<relation_ptr>& tables, findings& out) {
   std::vector<target_table_ptr> mapped;
   const auto said_identity = out.has(errc::identity_missing);
   for (const auto& table : tables) {
-    auto target = supervision::map_shape(pipeline, table.shape);
+    auto target = supervision::map_shape(pipeline, table);
     if (target && *target)
       mapped.push_back(std::move(*target));
     else if (!target && !(said_identity && target.error().code == errc::identity_missing))
@@ -107,8 +108,8 @@ void check_stream(const config::pipeline_config& pipeline, const config::target_
 }
 
 void check_target(const config::pipeline_config& pipeline, const config::target_config& target,
-                  const std::vector<target_table_ptr>& tables, const postgres::inspection& source,
-                  findings& out) {
+                  const std::vector<target_table_ptr>& tables, findings& out,
+                  const std::function<void()>& check_stream) {
   auto is_open = true;
   for (auto& remark : sinks::find_obstacles(target, pipeline.engine, tables)) {
     is_open = is_open && !remark.is_obstacle;
@@ -118,8 +119,45 @@ void check_target(const config::pipeline_config& pipeline, const config::target_
     else
       out.warn(std::move(text));
   }
-  if (is_open && source.log)
-    check_stream(pipeline, target, source, out);
+  if (is_open)
+    check_stream();
+}
+
+template <class Tables>
+std::vector<relation_ptr> shapes_of(const Tables& tables) {
+  std::vector<relation_ptr> out;
+  for (const auto& each : tables)
+    out.push_back(each.shape);
+  return out;
+}
+
+void check_postgres(const config::pipeline_config& pipeline, findings& out) {
+  auto source = postgres::inspect(pipeline.source, pipeline.syncs);
+  out.add(std::move(source.findings));
+  const auto tables = map_tables(pipeline, shapes_of(source.tables), out);
+  for (const auto& target : pipeline.targets)
+    check_target(pipeline, target, tables, out, [&] {
+      if (source.log)
+        check_stream(pipeline, target, source, out);
+    });
+}
+
+void check_mysql(const config::pipeline_config& pipeline, findings& out) {
+  auto source = sources::mysql::inspect(pipeline.source, pipeline.syncs);
+  out.add(std::move(source.findings));
+  const auto tables = map_tables(pipeline, shapes_of(source.tables), out);
+  for (const auto& target : pipeline.targets)
+    check_target(pipeline, target, tables, out, [&] {
+      const auto kept = source.identity ? sinks::read_standing(target, *source.identity)
+                                        : result<std::optional<sinks::standing>>{};
+      if (!kept)
+        out.bad(kept.error().code, kept.error().detail);
+      else if (*kept && (*kept)->stream != *source.identity)
+        out.bad(errc::foreign_stream,
+                fmt::format("{}: {} was written from another stream, of server {}: name another "
+                            "target",
+                            name_of(target), config::location_of(target), (*kept)->stream.server));
+    });
 }
 
 // -- printing -------------------------------------------------------------------------------------
@@ -179,11 +217,10 @@ std::vector<finding> check(const config::pipeline_config& pipeline) {
                        config::spelling(pipeline.source.sslmode_in_force)));
   for (const auto& note : pipeline.notes)
     out.warn(note);
-  auto source = postgres::inspect(pipeline.source, pipeline.syncs);
-  out.add(std::move(source.findings));
-  const auto tables = map_tables(pipeline, source.tables, out);
-  for (const auto& target : pipeline.targets)
-    check_target(pipeline, target, tables, source, out);
+  if (pipeline.source.what == config::source_config::flavor::mysql)
+    check_mysql(pipeline, out);
+  else
+    check_postgres(pipeline, out);
   return out.take();
 }
 
