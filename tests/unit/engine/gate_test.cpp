@@ -126,7 +126,7 @@ TEST(gate, removes_what_a_crash_at_the_loads_end_left_behind) {
 TEST(gate, the_plain_form_is_stored_so_that_a_restart_is_narrow) {
   gate now{{}, true};
   sink_state at;
-  now.require(std::array{701U, 705U});
+  now.require(std::array<transaction_id, 2>{701, 705});
   EXPECT_TRUE(now.has_records());
   store(at, now);
   gate later{{}, true};
