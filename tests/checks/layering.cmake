@@ -12,7 +12,7 @@ set(homes
   "sqlite3" "^sinks/sqlite/"
   "^<boost/" "^actors/http/|^sinks/http/"
   "^<openssl/" "^sinks/(http|search)/|^sources/postgres/"
-  "^<zlib" "^sinks/http/"
+  "^<zlib" "^(sinks/http|sources/mysql)/"
   "^<simdjson" "^sinks/search/"
   "^<CLI/" "^cli/")
 

@@ -77,7 +77,7 @@ TEST_F(log_lines, stay_one_line_each_whatever_a_server_said) {
 
   info("sink.failed", "{}", "one\ntwo\x1b[31m");
 
-  EXPECT_EQ(first_line().substr(24), " info  sink.failed one\\ntwo [31m");
+  EXPECT_EQ(first_line().substr(24), " info  sink.failed one\\ntwo\\x1b[31m");
 }
 
 TEST_F(log_lines, are_json_when_asked_for_with_everything_escaped) {

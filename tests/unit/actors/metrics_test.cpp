@@ -28,7 +28,9 @@ board_view busy_board() {
     sink.decode_to_ack.counts[0] = 3;
     sink.decode_to_ack.counts.back() = 1;
     sink.decode_to_ack.sum = 200.5;
+    sink.target.emplace();
     one.sinks.push_back(sink);
+    sink.target.reset();
     sink.name = "file";
     one.sinks.push_back(sink);
     seen.pipelines.push_back(one);

@@ -222,7 +222,7 @@ TEST(config, knows_options_of_every_section) {
   EXPECT_TRUE(knows("", "source", true));
   EXPECT_TRUE(knows("", "cluster", false));
   EXPECT_TRUE(knows("source", "sslrootcert", true));
-  EXPECT_TRUE(knows("source", "server_id", false));
+  EXPECT_TRUE(knows("source", "poll_column", false));
   EXPECT_TRUE(knows("sink", "name", true));
   EXPECT_TRUE(knows("target", "numeric", true));
   EXPECT_TRUE(knows("engine", "txn_buffer_cap_mb", true));
