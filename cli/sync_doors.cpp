@@ -8,7 +8,7 @@
 
 namespace cdc::cli {
 
-actors::http::sync_door sync_door_of(std::shared_ptr<const config::pipeline_config> config) {
+actors::http::sync_door sync_door_of(const std::shared_ptr<const config::pipeline_config>& config) {
   namespace postgres = sources::postgres;
   auto log = std::make_shared<postgres::log_end>(config->source);
   actors::http::sync_door out;

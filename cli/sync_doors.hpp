@@ -9,6 +9,6 @@ namespace cdc::cli {
 
 /// What /synced asks of one pipeline's servers.
 [[nodiscard]] actors::http::sync_door
-sync_door_of(std::shared_ptr<const config::pipeline_config> config);
+sync_door_of(const std::shared_ptr<const config::pipeline_config>& config);
 
 } // namespace cdc::cli

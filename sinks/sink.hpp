@@ -43,7 +43,7 @@ public:
   [[nodiscard]] virtual std::vector<std::string> take_notices() { return {}; }
 
   /// Before the first submit(): where the target shows how it fares, if it has something to show.
-  virtual void show_at(std::shared_ptr<target_gauges> /*where*/) {}
+  virtual void show_at(const std::shared_ptr<target_gauges>& /*where*/) {}
 
   /// How many batches may be outstanding: two keep a blocking target busy while the next is made.
   [[nodiscard]] virtual std::size_t window() const noexcept { return 2; }

@@ -381,7 +381,7 @@ server::server(server_options options, std::shared_ptr<const board> of,
                std::shared_ptr<actor_stats> self)
     : state_(std::make_unique<state>(std::move(options), std::move(of), nullptr, std::move(self))) {
 }
-server::server(server_options options, std::shared_ptr<const board> of,
+server::server(server_options options, const std::shared_ptr<const board>& of,
                std::vector<sync_door> doors, std::shared_ptr<actor_stats> self)
     : state_(std::make_unique<state>(std::move(options), of,
                                      std::make_unique<sync_service>(of, std::move(doors)),

@@ -37,8 +37,8 @@ public:
   server(server_options options, std::shared_ptr<const board> of,
          std::shared_ptr<actor_stats> self = {});
   /// Answers /synced, and nothing else.
-  server(server_options options, std::shared_ptr<const board> of, std::vector<sync_door> doors,
-         std::shared_ptr<actor_stats> self = {});
+  server(server_options options, const std::shared_ptr<const board>& of,
+         std::vector<sync_door> doors, std::shared_ptr<actor_stats> self = {});
   /// Cuts what is open, at once.
   ~server();
   server(const server&) = delete;

@@ -467,11 +467,11 @@ void batch_run::forget_next(std::function<void()> then) {
 void batch_run::insist(std::string_view method, std::string target,
                        const std::shared_ptr<const std::string>& body,
                        std::function<void(const http::response&)> then) {
-  insist(method, std::move(target), std::move(body), std::move(then), {});
+  insist(method, std::move(target), body, std::move(then), {});
 }
 
 void batch_run::insist(std::string_view method, std::string target,
-                       std::shared_ptr<const std::string> body,
+                       const std::shared_ptr<const std::string>& body,
                        std::function<void(const http::response&)> then,
                        std::function<void(const item_answer&)> otherwise) {
   http::request ask{.method = method, .target = target, .body = *body, .owner = body};

@@ -112,7 +112,8 @@ private:
               std::function<void(const http::response&)> then);
   /// The same; a status that would fail the batch because of what was asked is given to
   /// `otherwise`.
-  void insist(std::string_view method, std::string target, std::shared_ptr<const std::string> body,
+  void insist(std::string_view method, std::string target,
+              const std::shared_ptr<const std::string>& body,
               std::function<void(const http::response&)> then,
               std::function<void(const item_answer&)> otherwise);
   /// False when the batch has failed instead.

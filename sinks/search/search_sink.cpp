@@ -424,8 +424,8 @@ result<void> search_sink::choose_way(const target_table& table) {
   return {};
 }
 
-void search_sink::show_at(std::shared_ptr<target_gauges> where) {
-  with_->shown = std::move(where);
+void search_sink::show_at(const std::shared_ptr<target_gauges>& where) {
+  with_->shown = where;
   with_->show_pace();
   show_names();
 }

@@ -35,7 +35,7 @@ public:
   void submit(batch_ptr work, completion done) override;
   void cancel() noexcept override;
   [[nodiscard]] std::vector<std::string> take_notices() override;
-  void show_at(std::shared_ptr<target_gauges> where) override;
+  void show_at(const std::shared_ptr<target_gauges>& where) override;
   [[nodiscard]] std::size_t window() const noexcept override {
     return options_.write_concurrency + 1;
   }

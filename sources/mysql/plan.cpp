@@ -51,7 +51,7 @@ private:
   [[nodiscard]] range_scheme scheme() const;
   [[nodiscard]] result<std::uint64_t> estimate(const load_range& range);
   [[nodiscard]] result<void> by_estimates(std::uint64_t rows);
-  [[nodiscard]] result<void> by_steps(load_range within);
+  [[nodiscard]] result<void> by_steps(const load_range& within);
 
   connection& on_;
   const relation& shape_;
@@ -128,7 +128,7 @@ result<void> planner::by_estimates(std::uint64_t rows) {
 }
 
 /// Walks along the index, a range at a time.
-result<void> planner::by_steps(load_range within) {
+result<void> planner::by_steps(const load_range& within) {
   std::string names;
   std::string values;
   for (const auto& part : stored_.ordered) {

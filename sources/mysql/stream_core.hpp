@@ -35,6 +35,15 @@ struct stream_start {
   table_cache::choice takes;
 };
 
+/// A transaction of the log that has begun.
+struct open_group {
+  transaction about;
+  bool is_begun = false; ///< A COMMIT, ROLLBACK, XID or XA PREPARE ends it.
+  bool is_xa = false;
+  bool begin_sent = false;
+  std::string table; ///< The first of ours that it changed; for messages.
+};
+
 /// Everything between a log's events and blocks, without a socket or a clock.
 ///
 /// An event goes in by feed(); it is taken, or go_on() is called until it is: when take_block()
@@ -80,14 +89,6 @@ public:
   [[nodiscard]] std::optional<std::string> take_news();
 
 private:
-  struct group {
-    transaction about;
-    bool is_begun = false; ///< A COMMIT, ROLLBACK, XID or XA PREPARE ends it.
-    bool is_xa = false;
-    bool begin_sent = false;
-    std::string table; ///< The first of ours that it changed; for messages.
-  };
-
   [[nodiscard]] result<fed> handle(clock::time_point now);
   [[nodiscard]] result<void> place(const event_view& in);
   [[nodiscard]] result<void> on_rotate(clock::time_point now);
@@ -127,7 +128,7 @@ private:
   std::optional<event_view> inner_; ///< … and what is read of it.
   std::optional<row_event> rows_;
 
-  std::optional<group> group_;
+  std::optional<open_group> group_;
   position passed_;
   std::optional<position> pending_; ///< To be passed on when advance_interval is over.
   clock::time_point advanced_at_{};
