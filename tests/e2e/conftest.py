@@ -27,19 +27,25 @@ def ground():
     shutil.rmtree(path, ignore_errors=True)
 
 
+def once(running, name, make, version, folder, settings):
+    """What runs already with this version and these settings; one that cannot be had skips by name."""
+    key = (version, settings)
+    if key not in running:
+        try:
+            running[key] = make(version, folder, *settings)
+        except Unobtainable as why:
+            pytest.skip(f"{name}: {why}")
+    return running[key]
+
+
 @pytest.fixture(scope="session")
 def servers(ground):
     """servers(version, *settings) starts a server once per session and settings."""
     running = {}
 
     def start(version=15, *settings):
-        key = (version, settings)
-        if key not in running:
-            try:
-                running[key] = Server(version, f"{ground}/pg{version}-{len(running)}", *settings)
-            except Unobtainable as why:
-                pytest.skip(f"PostgreSQL {version}: {why}")
-        return running[key]
+        folder = f"{ground}/pg{version}-{len(running)}"
+        return once(running, f"PostgreSQL {version}", Server, version, folder, settings)
 
     yield start
     for server in running.values():
@@ -52,13 +58,7 @@ def mysql_servers(ground):
     running = {}
 
     def start(which="mariadb-10.11", *settings):
-        key = (which, settings)
-        if key not in running:
-            try:
-                running[key] = MysqlServer(which, f"{ground}/{which}-{len(running)}", *settings)
-            except Unobtainable as why:
-                pytest.skip(f"{which}: {why}")
-        return running[key]
+        return once(running, which, MysqlServer, which, f"{ground}/{which}-{len(running)}", settings)
 
     yield start
     for server in running.values():

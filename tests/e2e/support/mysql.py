@@ -8,6 +8,7 @@ import uuid
 import pymysql
 
 from .server import Unobtainable
+from .session import SqlSession
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "servers"
 PASSWORD = "secret"
@@ -78,29 +79,14 @@ class MysqlDatabase:
             admin.run(f"DROP DATABASE IF EXISTS `{self.name}`")
 
 
-class MysqlSession:
+class MysqlSession(SqlSession):
     """One connection; every statement commits by itself unless `transaction()` is used."""
 
     def __init__(self, url, **options):
         at = urllib.parse.urlsplit(url)
-        self.connection = pymysql.connect(host=at.hostname, port=at.port, user=at.username, password=at.password,
-                                          database=at.path.lstrip("/") or None, charset="utf8mb4", autocommit=True,
-                                          **options)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.connection.close()
-
-    def run(self, statement, values=None):
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement, values)
-
-    def rows(self, query, values=None):
-        with self.connection.cursor() as cursor:
-            cursor.execute(query, values)
-            return list(cursor.fetchall())
+        super().__init__(pymysql.connect(host=at.hostname, port=at.port, user=at.username, password=at.password,
+                                         database=at.path.lstrip("/") or None, charset="utf8mb4", autocommit=True,
+                                         **options))
 
     def transaction(self, *statements):
         self.run("BEGIN")

@@ -7,6 +7,8 @@ import uuid
 import psycopg2
 import psycopg2.extensions
 
+from .session import SqlSession
+
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "servers" / "postgres"
 
 
@@ -81,27 +83,12 @@ class Database:
             admin.run(f'DROP DATABASE "{self.name}" WITH (FORCE)')
 
 
-class Session:
+class Session(SqlSession):
     """One connection; every statement commits by itself unless `transaction()` is used."""
 
     def __init__(self, url):
-        self.connection = psycopg2.connect(url)
+        super().__init__(psycopg2.connect(url))
         self.connection.autocommit = True
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.connection.close()
-
-    def run(self, statement, values=None):
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement, values)
-
-    def rows(self, query, values=None):
-        with self.connection.cursor() as cursor:
-            cursor.execute(query, values)
-            return cursor.fetchall()
 
     def transaction(self, *statements):
         with self.connection.cursor() as cursor:
