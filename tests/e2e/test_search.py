@@ -350,7 +350,7 @@ def test_V013_requests_of_a_dead_process_that_arrive_late_change_nothing(databas
             late.stalled = True
             database.run(f"UPDATE public.t SET v = 'late {i}' WHERE id % 5 = {i % 5}", f"DELETE FROM public.t WHERE id % 13 = {i}",
                          f"UPDATE public.t SET id = id + 2000000 WHERE id % 17 = {i} AND id < 1000000")
-            time.sleep(0.3)
+            eventually(lambda: late.sent > late.asked, what="a request that is held back")
             run.kill()
             direct = searching(T, slot=run.slot, folder="direct").start()
             database.run(f"DELETE FROM public.t WHERE id % 3 = {i % 3} AND id > 1000", f"UPDATE public.t SET v = 'newer {i}' WHERE id % 2 = 0")
