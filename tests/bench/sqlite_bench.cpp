@@ -137,7 +137,7 @@ std::vector<batch_ptr> make_batches(const setup& with, const std::vector<parsed_
       it.number = i + 1;
       made->changes.push_back(it);
     }
-    made->transactions.push_back({.final = {end * 8}, .end = {end * 8 + 1}, .xid = 1});
+    made->transactions.push_back({.final = {end * 8}, .end = {end * 8 + 1}, .id = 1});
     made->reaches = checkpoint{{end * 8 + 1}, {end * 8}};
     made->blocks.push_back(builder.take());
     out.push_back(std::move(made));
