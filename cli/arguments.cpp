@@ -129,7 +129,7 @@ private:
 
   void add_status() {
     const auto command =
-        add<status_options>("status", "Show checkpoints, slots and the log they retain");
+        add<status_options>("status", "Show checkpoints, slots, and the log that is retained");
     add_selection(command);
     auto& to = *command.options;
     command.to->add_flag("--json", to.json, "One JSON document");
@@ -147,7 +147,8 @@ private:
         ->needs(caught_up);
     command.to
         ->add_option("--max-retained-mb", to.max_retained_mb,
-                     "Exit status 1 when a slot of the server retains more")
+                     "Exit status 1 when a slot of the server retains more, or (MySQL) a target "
+                     "still needs more of the log")
         ->type_name("MB");
   }
 
@@ -175,7 +176,9 @@ private:
                      "Variable that will hold the URL; read when --source is left out")
         ->type_name("NAME")
         ->capture_default_str();
-    command.to->add_option("--target", to.target, "sqlite:PATH, ndjson:PATH or null")
+    command.to
+        ->add_option("--target", to.target,
+                     "sqlite:PATH, ndjson:PATH, opensearch:URL, elasticsearch:URL or null")
         ->type_name("TARGET")
         ->capture_default_str();
     command.to->add_option("--table", to.tables, "Only this one; may be repeated")
@@ -212,8 +215,10 @@ private:
             shells);
   }
 
-  CLI::App app_{"Keeps databases equal to PostgreSQL by reading its replication log.",
-                "cdc-actors"};
+  CLI::App app_{
+      "Keeps databases and search indexes equal to PostgreSQL, MySQL or MariaDB by reading "
+      "their logs.",
+      "cdc-actors"};
   parsed_command parsed_ = leave{};
 };
 

@@ -51,7 +51,7 @@ struct status_options {
   bool json = false;
   bool caught_up = false;          ///< Exit status 1 unless every target has caught up.
   std::chrono::seconds timeout{0}; ///< How long caught_up may take.
-  std::optional<std::uint64_t> max_retained_mb; ///< Exit status 1 when a slot retains more.
+  std::optional<std::uint64_t> max_retained_mb; ///< Exit status 1 when more log is retained.
 
   bool operator==(const status_options&) const = default;
 };
@@ -68,7 +68,7 @@ struct rejects_options {
 struct init_options {
   std::string source; ///< URL; empty: from the variable `url_env`, if it is set.
   std::string url_env = "CDC_SOURCE_URL";
-  std::string target = "sqlite:cdc.db";        ///< sqlite:PATH, ndjson:PATH or null.
+  std::string target = "sqlite:cdc.db";        ///< As parse_target() takes it.
   std::vector<std::string> tables;             ///< Empty: every one there is.
   std::optional<std::filesystem::path> output; ///< None: standard output.
   bool force = false;                          ///< Overwrite `output`.

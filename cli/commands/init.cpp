@@ -1,26 +1,34 @@
 #include "cli/commands/init.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "actors/figures.hpp"
+#include "cli/commands/init_names.hpp"
 #include "cli/terminal.hpp"
 #include "config/fold.hpp"
+#include "config/mysql_url.hpp"
 #include "config/table_pattern.hpp"
+#include "sources/mysql/proposal.hpp"
+#include "sources/postgres/proposal.hpp"
 
 namespace cdc::cli {
 
 namespace {
 
 using flavor = config::target_config::flavor;
+using origin = config::source_config::flavor;
+using sources::proposal;
+using sources::proposed_table;
 
 // A TOML basic string: quotes, backslashes and control characters escaped.
 std::string toml(std::string_view text) {
@@ -43,69 +51,31 @@ std::string comment(std::string_view text) {
   return out + '\n';
 }
 
-// What a slot's name may be made of; the publication's name is made of it too.
-std::string slot_base(std::string_view database) {
-  auto out = "cdc_" + config::fold(database).substr(0, 40);
-  std::ranges::replace_if(
-      out,
-      [](char letter) {
-        return !((letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9'));
-      },
-      '_');
+std::string of_source(const init_options& options, origin what, const std::string& database) {
+  const auto variable = toml(options.url_env);
+  if (what == origin::mysql)
+    return fmt::format("[source]\nflavor = \"mysql\"\nurl_env = {}\n"
+                       "server_id = {} # no server and no other replica may have it\n",
+                       variable, server_id_for(database, options.target));
+  const auto base = slot_base(database);
+  return fmt::format("[source]\nurl_env = {}\nslot_name = {}\npublication = {}\n", variable,
+                     toml(base), toml(base + "_pub"));
+}
+
+std::string of_target(const config::target_config& target) {
+  auto out = fmt::format("[target]\nflavor = \"{}\"\n", config::to_string(target.what));
+  if (!target.path.empty())
+    out += fmt::format("path = {}\n", toml(target.path));
+  if (config::is_document_target(target))
+    out += fmt::format("url = {}\n# username = \"…\"\n# password_env = \"CDC_SEARCH_PASSWORD\"\n",
+                       toml(config::to_string(target.servers.front())));
   return out;
 }
 
-/// Gives each table a section's key and a name at the target that no other has.
-class namer {
-public:
-  std::string key_of(const table_id& table) {
-    auto base = table.name;
-    std::ranges::replace_if(
-        base, [](char letter) { return !is_label_letter(letter); }, '_');
-    return unique(keys_, base, table);
-  }
-
-  /// Empty: the table's own name will do.
-  std::string into_of(const table_id& table) {
-    const auto name = unique(targets_, table.name, table);
-    return name == table.name ? std::string{} : name;
-  }
-
-private:
-  static bool is_label_letter(char letter) noexcept {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '_' || letter == '-';
-  }
-
-  // SQLite does not tell T from t, so no two names differ in nothing else.
-  static std::string unique(std::set<std::string>& taken, const std::string& base,
-                            const table_id& table) {
-    auto name = base;
-    for (auto i = 1; !taken.insert(config::fold(name)).second; ++i)
-      name = i == 1 ? fmt::format("{}_{}", slot_free(table.schema), base)
-                    : fmt::format("{}_{}", base, i);
-    return name;
-  }
-
-  static std::string slot_free(std::string text) {
-    std::ranges::replace_if(
-        text, [](char letter) { return !is_label_letter(letter); }, '_');
-    return text;
-  }
-
-  std::set<std::string> keys_;
-  std::set<std::string> targets_;
-};
-
-std::string head(const init_options& options, const config::target_config& target,
-                 const std::string& base) {
-  auto out = fmt::format("[source]\nurl_env = {}\nslot_name = {}\npublication = {}\n\n",
-                         toml(options.url_env), toml(base), toml(base + "_pub"));
-  static constexpr std::array<std::string_view, 3> flavors{"sqlite", "ndjson", "null"};
-  out += fmt::format("[target]\nflavor = \"{}\"\n", flavors[static_cast<std::size_t>(target.what)]);
-  if (!target.path.empty())
-    out += fmt::format("path = {}\n", toml(target.path));
-  return out + "\n[metrics]\nbind = \"127.0.0.1:9100\"\n";
+std::string head(const init_options& options, origin what, const config::target_config& target,
+                 const std::string& database) {
+  return of_source(options, what, database) + "\n" + of_target(target) +
+         "\n[metrics]\nbind = \"127.0.0.1:9100\"\n";
 }
 
 // A column whose name another has but for its letters' case: SQLite has no place for it.
@@ -119,13 +89,13 @@ std::string clashing_columns(const relation& shape) {
   return {};
 }
 
-std::string refusal_of(const sources::postgres::proposed_table& table, flavor target) {
+std::string refusal_of(const proposed_table& table, flavor target) {
   return table.refusal.empty() && target == flavor::sqlite ? clashing_columns(*table.shape)
                                                            : table.refusal;
 }
 
 /// Every reason, when there is not one table that a section could take.
-std::string nothing_to_take(const sources::postgres::proposal& found, flavor target) {
+std::string nothing_to_take(const proposal& found, flavor target) {
   std::string out;
   for (const auto& table : found.tables) {
     const auto why = refusal_of(table, target);
@@ -133,33 +103,49 @@ std::string nothing_to_take(const sources::postgres::proposal& found, flavor tar
       return {};
     out += "\n" + why;
   }
-  return found.tables.empty() ? ": there is none" : ":" + out;
+  return found.tables.empty() ? ": there is none that this user may see" : ":" + out;
 }
 
-std::string section(const sources::postgres::proposed_table& table, flavor target, namer& names) {
-  const auto& id = table.shape->table;
-  if (const auto refusal = refusal_of(table, target); !refusal.empty())
-    return "\n" + comment("Left out: " + refusal);
-  std::string out = "\n";
+// Documents that have no key cannot be found again.
+bool is_for_inserts(const proposed_table& table, const config::target_config& target) {
+  return table.append_only || (config::is_document_target(target) && table.shape->key.empty());
+}
+
+std::string remark_on(const proposed_table& table, const config::target_config& target) {
   if (table.append_only)
-    out +=
-        comment("Without a key only inserts and truncates can be followed. To follow updates and "
-                "deletes too,\ngive the table a primary key or REPLICA IDENTITY FULL, and take "
-                "append_only away.");
-  out +=
-      fmt::format("[sync.{}]\ntable = {}\n", names.key_of(id), toml(config::write_table_name(id)));
-  if (const auto into = names.into_of(id); !into.empty())
-    out += fmt::format("into = {}\n", toml(into));
-  return out + (table.append_only ? "append_only = true\n" : "");
+    return comment("Without a key only inserts and truncates can be followed. To follow updates "
+                   "and deletes too,\ngive the table a primary key or REPLICA IDENTITY FULL, and "
+                   "take append_only away.");
+  if (is_for_inserts(table, target))
+    return comment("Without a key only inserts and truncates can be followed: an update or a "
+                   "delete halts.\nGive the table a primary key, and take append_only away.");
+  return table.remark.empty() ? std::string{} : comment(table.remark);
 }
 
-std::string next_steps(const init_options& options, const std::string& of) {
+std::string section_head(const table_id& table, init_names& names) {
+  auto out = fmt::format("[sync.{}]\ntable = {}\n", names.key_of(table),
+                         toml(config::write_table_name(table)));
+  if (const auto into = names.into_of(table); !into.empty())
+    out += fmt::format("into = {}\n", toml(into));
+  return out;
+}
+
+std::string section(const proposed_table& table, const config::target_config& target,
+                    init_names& names) {
+  if (const auto refusal = refusal_of(table, target.what); !refusal.empty())
+    return "\n" + comment("Left out: " + refusal);
+  return "\n" + remark_on(table, target) + section_head(table.shape->table, names) +
+         (is_for_inserts(table, target) ? "append_only = true\n" : "");
+}
+
+std::string next_steps(const init_options& options, origin what, const std::string& of) {
   const auto file = options.output ? options.output->string() : "cdc.toml";
   return comment(fmt::format("Written by cdc-actors init for {}. Next:\n"
-                             "  export {}=postgresql://…\n"
+                             "  export {}={}://…\n"
                              "  cdc-actors validate {}\n"
                              "  cdc-actors run {}",
-                             of, options.url_env, file, file)) +
+                             of, options.url_env, what == origin::mysql ? "mysql" : "postgresql",
+                             file, file)) +
          "\n";
 }
 
@@ -178,6 +164,33 @@ std::string url_of(const init_options& options) {
   return value ? value : "";
 }
 
+/// [source] of a configuration that says nothing but the URL, which `called` names.
+result<config::source_config> source_at(const std::string& url, const std::string& called) {
+  const auto is_mysql = config::is_mysql_url(url);
+  if (!is_mysql && !url.starts_with("postgres"))
+    return fail(errc::invalid_config,
+                "init reads PostgreSQL, MySQL and MariaDB: expected postgresql://… or mysql://… "
+                "({} has another)",
+                called);
+  const auto text =
+      fmt::format("[source]\nname = \"init\"\nflavor = \"{}\"\nurl = {}\n"
+                  "[target]\nflavor = \"null\"\n[sync.all]\ntables = [\"*.*\"]\n",
+                  config::to_string(is_mysql ? origin::mysql : origin::postgres), toml(url));
+  auto read = config::parse(text, called, [](const char* name) {
+    const auto* value = std::getenv(name);
+    return value ? std::optional<std::string>{value} : std::nullopt;
+  });
+  if (!read) {
+    // Where it stands in a file that nobody has says nothing.
+    const auto& wrong = read.error().detail;
+    const auto at = wrong.find("source.url: ");
+    return fail(errc::invalid_config, "{}: {}", called,
+                at == std::string::npos ? wrong : wrong.substr(at + 12));
+  }
+  read->source.url_from = called;
+  return read->source;
+}
+
 result<std::string> make_configuration(const init_options& options) {
   if (!is_variable_name(options.url_env))
     return fail(errc::invalid_config, "--url-env: expected the name of an environment variable");
@@ -187,22 +200,18 @@ result<std::string> make_configuration(const init_options& options) {
   const auto url = url_of(options);
   if (url.empty())
     return write_configuration(options, *target);
-  if (!url.starts_with("postgres"))
-    return fail(
-        errc::invalid_config,
-        "init reads PostgreSQL only: expected postgresql://… ({} has another). A mysql source "
-        "is written by hand: docs/configuration.md",
-        options.source.empty() ? "$" + options.url_env : "--source");
-  config::source_config source;
-  source.name = "init";
-  source.url = config::secret{url};
-  source.url_from = options.source.empty() ? "$" + options.url_env : "--source";
-  const auto found = sources::postgres::propose_tables(source, options.tables);
+  const auto called = options.source.empty() ? "$" + options.url_env : "--source";
+  const auto source = source_at(url, called);
+  if (!source)
+    return tl::unexpected(source.error());
+  const auto is_mysql = source->what == origin::mysql;
+  const auto found = is_mysql ? sources::mysql::propose_tables(*source, options.tables)
+                              : sources::postgres::propose_tables(*source, options.tables);
   if (!found)
     return tl::unexpected(found.error());
   if (const auto why = nothing_to_take(*found, target->what); !why.empty())
     return fail(errc::source_misconfigured, "{}: no table can be taken{}", found->server, why);
-  return write_configuration(options, *target, *found);
+  return write_configuration(options, source->what, *target, *found);
 }
 
 result<void> write_file(const std::filesystem::path& file, const std::string& text, bool force) {
@@ -223,16 +232,24 @@ result<config::target_config> parse_target(const std::string& text) {
   config::target_config out;
   const auto colon = text.find(':');
   const auto scheme = text.substr(0, colon);
-  if (colon != std::string::npos)
-    out.path = text.substr(colon + 1);
-  if (scheme == "sqlite")
-    out.what = flavor::sqlite;
-  else if (scheme == "ndjson")
-    out.what = flavor::ndjson;
-  else if (text == "null")
-    out.what = flavor::null;
-  else
-    return fail(errc::invalid_config, "--target: expected sqlite:PATH, ndjson:PATH or null");
+  const auto rest = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
+  const auto known = std::array{flavor::sqlite, flavor::ndjson, flavor::null, flavor::opensearch,
+                                flavor::elasticsearch};
+  const auto found =
+      std::ranges::find(known, scheme, [](flavor each) { return config::to_string(each); });
+  if (found == known.end() || (*found == flavor::null && colon != std::string::npos))
+    return fail(errc::invalid_config,
+                "--target: expected sqlite:PATH, ndjson:PATH, opensearch:URL, "
+                "elasticsearch:URL or null");
+  out.what = *found;
+  if (config::is_document_target(out)) {
+    const auto server = config::parse_server_url(rest);
+    if (!server)
+      return fail(errc::invalid_config, "--target: {}", server.error().detail);
+    out.servers.push_back(*server);
+    return out;
+  }
+  out.path = rest;
   if (out.what != flavor::null && out.path.empty())
     return fail(errc::invalid_config, "--target: expected a path behind {}:", scheme);
   if (out.what == flavor::sqlite && out.path == "-")
@@ -240,13 +257,14 @@ result<config::target_config> parse_target(const std::string& text) {
   return out;
 }
 
-std::string write_configuration(const init_options& options, const config::target_config& target,
-                                const sources::postgres::proposal& found) {
-  auto out = next_steps(options, "the database " + found.database) +
-             head(options, target, slot_base(found.database));
-  namer names;
+std::string write_configuration(const init_options& options, config::source_config::flavor what,
+                                const config::target_config& target, const proposal& found) {
+  const auto of = found.database.empty() ? "the databases of " + found.server
+                                         : "the database " + found.database;
+  auto out = next_steps(options, what, of) + head(options, what, target, found.database);
+  init_names names{target};
   for (const auto& table : found.tables)
-    out += section(table, target.what, names);
+    out += section(table, target, names);
   return out;
 }
 
@@ -264,17 +282,13 @@ result<std::string> write_configuration(const init_options& options,
   }
   if (!wrong.empty())
     return fail(errc::invalid_config, "{}", wrong);
-  auto out = next_steps(options, "a database it did not see") +
+  auto out = next_steps(options, origin::postgres, "a database it did not see") +
              comment(fmt::format("Neither --source nor {} was given, so nothing was looked up.",
                                  options.url_env)) +
-             "\n" + head(options, target, "cdc");
-  namer names;
-  for (const auto& table : tables) {
-    out += fmt::format("\n[sync.{}]\ntable = {}\n", names.key_of(table),
-                       toml(config::write_table_name(table)));
-    if (const auto into = names.into_of(table); !into.empty())
-      out += fmt::format("into = {}\n", toml(into));
-  }
+             "\n" + head(options, origin::postgres, target, {});
+  init_names names{target};
+  for (const auto& table : tables)
+    out += "\n" + section_head(table, names);
   if (tables.empty())
     out += "\n[sync.all]\ntables = [\"public.*\"]\n";
   return out;

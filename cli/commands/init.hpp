@@ -6,18 +6,19 @@
 #include "cli/arguments.hpp"
 #include "config/config.hpp"
 #include "messages/error.hpp"
-#include "sources/postgres/proposal.hpp"
+#include "sources/proposal.hpp"
 
 namespace cdc::cli {
 
-/// `sqlite:PATH`, `ndjson:PATH` or `null`.
+/// `sqlite:PATH`, `ndjson:PATH`, `opensearch:URL`, `elasticsearch:URL` or `null`.
 [[nodiscard]] result<config::target_config> parse_target(const std::string& text);
 
 /// A configuration for what was found, as text. What cannot be taken stands in comments with the
 /// reason. It holds the name of the variable and never the URL.
 [[nodiscard]] std::string write_configuration(const init_options& options,
+                                              config::source_config::flavor what,
                                               const config::target_config& target,
-                                              const sources::postgres::proposal& found);
+                                              const sources::proposal& found);
 
 /// The same without a database: the tables as they were named, or all of one schema.
 [[nodiscard]] result<std::string> write_configuration(const init_options& options,

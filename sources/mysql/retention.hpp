@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,13 +24,17 @@ struct binlog_file {
 /// Every file the server still has, the oldest first.
 [[nodiscard]] result<std::vector<binlog_file>> read_binlogs(connection& on);
 
+/// How long a file is kept once it is closed; 0: until it is purged by hand.
+[[nodiscard]] result<std::chrono::seconds> read_kept(connection& on);
+
 /// Watches how near the server's purging comes to what is still needed.
 ///
 /// A server says nothing of when it will purge a file, but files go in their order: once it was
 /// seen to purge any, the oldest that is left is the next.
 class retention_watch {
 public:
-  /// `extended` when the log is needed from the oldest file on and the server is purging.
+  /// `extended` when the log is needed from the oldest file on and the server is purging. The file
+  /// that is being written is never purged.
   [[nodiscard]] result<log_pressure> judge(const std::vector<binlog_file>& files,
                                            const coordinates& at, position needed);
 

@@ -196,10 +196,7 @@ result<void> inspect_on(connection& on, const config::source_config& source,
     if (!log && on.broken())
       return tl::unexpected(log.error());
     if (!log)
-      into.bad(log.error().code,
-               log.error().detail + (on.version().is_mariadb
-                                         ? "; GRANT BINLOG MONITOR ON *.* TO this user"
-                                         : "; GRANT REPLICATION CLIENT ON *.* TO this user"));
+      into.bad(log.error().code, log.error().detail);
     else
       out.log = *std::move(log);
   }
@@ -337,7 +334,11 @@ result<stream_identity> identify(const config::source_config& source,
 }
 
 result<log_standing> read_log(connection& on) {
-  const auto end = on.query(binlog_status_statement(on.version()), "ask for the log's end");
+  auto end = on.query(binlog_status_statement(on.version()), "ask for the log's end");
+  if (!end && end.error().code == errc::permission_denied)
+    end.error().detail += on.version().is_mariadb
+                              ? "; GRANT BINLOG MONITOR ON *.* TO this user"
+                              : "; GRANT REPLICATION CLIENT ON *.* TO this user";
   if (!end)
     return tl::unexpected(end.error());
   if (end->empty())

@@ -1,10 +1,7 @@
 #include "sources/postgres/proposal.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 
-#include "config/table_pattern.hpp"
 #include "sources/postgres/catalogue.hpp"
 #include "sources/postgres/chosen_tables.hpp"
 #include "sources/postgres/connection.hpp"
@@ -29,40 +26,17 @@ config::sync_config just(const table_id& table) {
   return out;
 }
 
-/// Nothing, and a word of complaint, when the name means no table or several.
-std::optional<table_id> find_one(std::span<const listed_table> tables, const std::string& name,
-                                 std::string& wrong) {
-  std::vector<table_id> found;
-  const auto qualified = config::parse_table_name(name);
-  for (const auto& each : tables)
-    if (qualified ? each.table == *qualified : each.table.name == name)
-      found.push_back(each.table);
-  if (found.size() == 1)
-    return found.front();
-  wrong += wrong.empty() ? "" : "\n";
-  if (found.empty()) {
-    wrong += fmt::format("there is no table {}", name);
-    return std::nullopt;
-  }
-  wrong += fmt::format("{} could be", name);
-  for (const auto& each : found)
-    wrong += " " + config::write_table_name(each);
-  return std::nullopt;
-}
-
 result<std::vector<config::sync_config>> sections_for(std::span<const listed_table> tables,
                                                       std::span<const std::string> names) {
   std::vector<config::sync_config> out;
-  std::string wrong;
-  for (const auto& name : names) {
-    const auto table = find_one(tables, name, wrong);
-    const auto is_new =
-        table && std::ranges::none_of(out, [&](const auto& each) { return each.table == *table; });
-    if (is_new)
-      out.push_back(just(*table));
-  }
-  if (!wrong.empty())
-    return fail(errc::source_misconfigured, "{}", wrong);
+  std::vector<table_id> there;
+  for (const auto& each : tables)
+    there.push_back(each.table);
+  const auto named = find_named(there, names);
+  if (!named)
+    return tl::unexpected(named.error());
+  for (const auto& table : *named)
+    out.push_back(just(table));
   if (names.empty())
     out.push_back(every_table());
   return out;

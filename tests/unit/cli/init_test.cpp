@@ -6,8 +6,8 @@ namespace cdc::cli {
 
 namespace {
 
-using sources::postgres::proposal;
-using sources::postgres::proposed_table;
+using origin = config::source_config::flavor;
+using sources::proposed_table;
 
 proposed_table table(const std::string& schema, const std::string& name,
                      std::vector<std::string> columns = {"id"}) {
@@ -17,21 +17,38 @@ proposed_table table(const std::string& schema, const std::string& name,
     shape->columns.emplace_back();
     shape->columns.back().name = std::move(each);
   }
-  return {shape, false, {}};
+  return {.shape = shape};
 }
 
 config::pipeline_config read_back(const std::string& text) {
-  const auto out = config::parse(text, "cdc.toml", [](const char*) {
-    return std::optional<std::string>{"postgresql://u:hunter2@h/d"};
-  });
+  const auto is_mysql = text.find("flavor = \"mysql\"") != std::string::npos;
+  const auto out = config::parse(
+      text, "cdc.toml",
+      is_mysql
+          ? [](const char*) { return std::optional<std::string>{"mysql://u:hunter2@h/d"}; }
+          : [](const char*) { return std::optional<std::string>{"postgresql://u:hunter2@h/d"}; });
   if (!out)
     ADD_FAILURE() << out.error().detail << "\n" << text;
   return out.value_or(config::pipeline_config{});
 }
 
-std::string written(std::vector<proposed_table> tables, const init_options& options = {}) {
-  return write_configuration(options, parse_target(options.target).value(),
+std::string written(std::vector<proposed_table> tables, const init_options& options = {},
+                    origin what = origin::postgres) {
+  return write_configuration(options, what, parse_target(options.target).value(),
                              {"shop", "h:5432/shop as u", std::move(tables)});
+}
+
+proposed_table keyed(proposed_table from) {
+  auto shape = std::make_shared<relation>(*from.shape);
+  shape->key = {0};
+  from.shape = shape;
+  return from;
+}
+
+init_options to(const std::string& target) {
+  init_options out;
+  out.target = target;
+  return out;
 }
 
 } // namespace
@@ -50,12 +67,9 @@ TEST(init, writes_a_section_for_each_table) {
 }
 
 TEST(init, writes_the_variable_and_never_the_url) {
-  const init_options options{.source = "postgresql://u:hunter2@h/d",
-                             .url_env = "SHOP_URL",
-                             .target = "ndjson:-",
-                             .tables = {},
-                             .output = {},
-                             .force = false};
+  auto options = to("ndjson:-");
+  options.source = "postgresql://u:hunter2@h/d";
+  options.url_env = "SHOP_URL";
   const auto text = written({table("public", "orders")}, options);
 
   EXPECT_EQ(text.find("hunter2"), std::string::npos);
@@ -85,9 +99,7 @@ TEST(init, leaves_out_columns_that_sqlite_takes_for_one) {
   const auto odd = table("public", "odd", {"id", "ID"});
 
   EXPECT_NE(written({odd}).find("# Left out: SQLite does not tell"), std::string::npos);
-  const init_options lines{
-      .source = {}, .url_env = "U", .target = "null", .tables = {}, .output = {}, .force = false};
-  EXPECT_EQ(read_back(written({odd}, lines)).syncs.size(), 1u);
+  EXPECT_EQ(read_back(written({odd}, to("null"))).syncs.size(), 1u);
 }
 
 TEST(init, gives_tables_of_one_name_targets_of_their_own) {
@@ -116,7 +128,7 @@ TEST(init, writes_any_name_so_that_it_is_read_back) {
 }
 
 TEST(init, makes_a_slot_of_any_database_name) {
-  const auto text = write_configuration({}, parse_target("null").value(),
+  const auto text = write_configuration({}, origin::postgres, parse_target("null").value(),
                                         {"Büro-DB " + std::string(80, 'x'), "", {table("a", "b")}});
   const auto out = read_back(text);
 
@@ -140,9 +152,59 @@ TEST(init, works_without_a_database) {
   EXPECT_FALSE(write_configuration(options, parse_target("null").value()));
 }
 
+TEST(init, writes_a_mysql_source_as_the_replica_that_nobody_is) {
+  const auto text = written({keyed(table("shop", "orders"))}, {}, origin::mysql);
+  const auto out = read_back(text);
+
+  EXPECT_EQ(out.source.what, origin::mysql);
+  EXPECT_GE(out.source.server_id, 100'000'000u);
+  EXPECT_EQ(out.syncs[0].table, (table_id{"shop", "orders"}));
+  EXPECT_EQ(text.find("slot_name"), std::string::npos);
+  EXPECT_NE(text.find("export CDC_SOURCE_URL=mysql://"), std::string::npos);
+  EXPECT_TRUE(out.notes.empty());
+  const auto other =
+      read_back(written({keyed(table("shop", "orders"))}, to("sqlite:other.db"), origin::mysql));
+  EXPECT_NE(other.source.server_id, out.source.server_id);
+}
+
+TEST(init, says_what_someone_should_know_of_a_table) {
+  auto log = table("shop", "log");
+  log.remark = "Without a key.\nBeware.";
+
+  EXPECT_NE(written({log}, {}, origin::mysql).find("# Without a key.\n# Beware.\n[sync.log]"),
+            std::string::npos);
+}
+
+TEST(init, names_indices_as_a_search_server_takes_them) {
+  const auto out =
+      read_back(written({keyed(table("shop", "Order Lines")), keyed(table("shop", "2nd")),
+                         keyed(table("old", "order_lines"))},
+                        to("opensearch:https://search:9200")));
+
+  ASSERT_EQ(out.syncs.size(), 3u);
+  EXPECT_EQ(out.syncs[0].into, "order_lines");
+  EXPECT_EQ(out.syncs[1].into, "t_2nd");
+  EXPECT_EQ(out.syncs[2].into, "old_order_lines");
+  EXPECT_EQ(out.targets[0].what, config::target_config::flavor::opensearch);
+  EXPECT_EQ(config::to_string(out.targets[0].servers.at(0)), "https://search:9200");
+}
+
+TEST(init, takes_a_keyless_table_into_documents_for_its_inserts) {
+  const auto text =
+      written({table("shop", "log")}, to("elasticsearch:http://search"), origin::mysql);
+
+  EXPECT_TRUE(read_back(text).syncs[0].append_only);
+  EXPECT_NE(text.find("an update or a delete halts"), std::string::npos);
+}
+
 TEST(init, refuses_targets_that_cannot_be) {
-  for (const auto* text : {"sqlite", "sqlite:", "sqlite:-", "ndjson:", "null:x", "oracle:x", ""})
+  for (const auto* text :
+       {"sqlite", "sqlite:", "sqlite:-", "ndjson:", "null:x", "oracle:x", "", "opensearch",
+        "opensearch:", "opensearch:search", "elasticsearch:http://h/path", "elasticsearch:ftp://h"})
     EXPECT_FALSE(parse_target(text)) << text;
+  const auto with_password = parse_target("opensearch:https://u:hunter2@h");
+  ASSERT_FALSE(with_password);
+  EXPECT_EQ(with_password.error().detail.find("hunter2"), std::string::npos);
   EXPECT_EQ(parse_target("sqlite:C:/a b.db")->path, "C:/a b.db");
 }
 

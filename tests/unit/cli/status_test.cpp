@@ -161,6 +161,99 @@ TEST(status, writes_json_that_a_script_reads) {
       "\n");
 }
 
+namespace {
+
+pipeline_status mysql_status(std::vector<target_status> targets) {
+  sources::mysql::binlog_standing log;
+  log.identity = {"mysql", "uuid", "7", "shop", {}};
+  log.version = {.is_mariadb = false, .number = 90'704, .text = "9.7.4"};
+  log.at = sources::mysql::coordinates::starting_in("bin.000002").value();
+  log.files = {{"bin.000002", 30 << 10}, {"bin.000003", 500}};
+  log.end = log.at.token("bin.000003", 500).value();
+  log.kept = std::chrono::days{7};
+  pipeline_status out;
+  out.name = "shop";
+  out.file = "cdc.toml";
+  out.source = config::source_config::flavor::mysql;
+  out.slot = "7";
+  out.binlog = std::move(log);
+  out.targets = std::move(targets);
+  return out;
+}
+
+std::uint64_t place(std::string_view file, std::uint64_t offset) {
+  return mysql_status({}).binlog->at.token(file, offset).value().token;
+}
+
+} // namespace
+
+TEST(status, shows_a_binlog_and_what_is_needed_of_it) {
+  auto target = sqlite(place("bin.000002", 10 << 10));
+  target.behind = (20 << 10) + 500;
+  target.behind_time = std::chrono::seconds{12};
+
+  EXPECT_EQ(
+      to_text(mysql_status({target}), now),
+      "shop (cdc.toml)\n"
+      "  source: MySQL 9.7.4, log at bin.000003:500\n"
+      "  target: sqlite shop.db at bin.000002:10240, 20 kB behind, the oldest change 12 s old\n"
+      "  log: 2 files from bin.000002 on, 30 kB, kept for 7 d 0 h; needed from bin.000002:10240 "
+      "on, "
+      "20 kB\n");
+  EXPECT_EQ(to_json({mysql_status({target})}),
+            R"({"pipelines":[{"name":"shop","file":"cdc.toml","source":{"server":"uuid",)"
+            R"("version":"MySQL 9.7.4","database":"shop","server_id":"7",)"
+            R"("position":"bin.000003:500"},"caught_up":false,"targets":[{"name":"target",)"
+            R"("flavor":"sqlite","path":"shop.db","position":"bin.000002:10240",)"
+            R"("behind_bytes":20980,"behind_seconds":12,"tables_loaded":0,"tables_begun":0,)"
+            R"("rows_to_read_again":0}],"log":{"oldest_file":"bin.000002","files":2,"bytes":31220,)"
+            R"("kept_seconds":604800,"needed_from":"bin.000002:10240","needed_bytes":20980,)"
+            R"("status":"reserved"}}]})"
+            "\n");
+}
+
+TEST(status, needs_of_a_binlog_what_the_last_target_needs) {
+  const auto text = to_text(
+      mysql_status({sqlite(place("bin.000003", 500)), sqlite(place("bin.000002", 4))}), now);
+
+  EXPECT_NE(text.find("needed from bin.000002:4 on"), std::string::npos) << text;
+}
+
+TEST(status, says_that_a_binlog_was_purged_too_far) {
+  const auto text = to_text(mysql_status({sqlite(place("bin.000001", 4))}), now);
+
+  EXPECT_NE(text.find("a part of that was purged"), std::string::npos) << text;
+  EXPECT_NE(text.find("--fresh-start-and-load"), std::string::npos) << text;
+}
+
+TEST(status, cannot_spell_the_positions_of_a_mysql_that_is_down) {
+  auto out = mysql_status({sqlite(place("bin.000003", 4))});
+  out.binlog.reset();
+  out.error = "h:3306 does not answer";
+
+  EXPECT_EQ(to_text(out, now), "shop (cdc.toml)\n"
+                               "  source: h:3306 does not answer\n"
+                               "  target: sqlite shop.db\n");
+  EXPECT_NE(to_json({out}).find(R"("position":null)"), std::string::npos);
+}
+
+TEST(status, never_knows_a_mysql_target_without_a_checkpoint) {
+  target_status null;
+  null.flavor = "null";
+  null.keeps_checkpoint = false;
+
+  EXPECT_FALSE(has_reached(mysql_status({null}), {{0}, {}}));
+}
+
+TEST(validate, lets_a_target_resume_in_a_binlog_that_has_it) {
+  const auto log = *mysql_status({}).binlog;
+
+  EXPECT_EQ(judge_resume(log, {place("bin.000002", 4)}), "");
+  EXPECT_EQ(judge_resume(log, log.end), "");
+  EXPECT_NE(judge_resume(log, {place("bin.000001", 4)}).find("purged"), std::string::npos);
+  EXPECT_NE(judge_resume(log, {place("bin.000003", 501)}).find("was reset"), std::string::npos);
+}
+
 TEST(validate, lets_a_target_resume_between_the_slot_and_the_logs_end) {
   const auto log = *status({}).log;
 

@@ -50,6 +50,14 @@ TEST(retention, does_not_count_a_file_that_was_read_to_its_end) {
   EXPECT_EQ(watch.judge(two, at, place("bin.000002", 2000)).value().status, state::reserved);
 }
 
+TEST(retention, is_in_no_danger_in_the_file_that_is_being_written) {
+  retention_watch watch;
+  (void)watch.judge(three, at, place("bin.000003", 4));
+
+  EXPECT_EQ(watch.judge({{"bin.000003", 500}}, at, place("bin.000003", 4)).value().status,
+            state::reserved);
+}
+
 TEST(retention, is_not_known_before_anything_was_read) {
   retention_watch watch;
 
