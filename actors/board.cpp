@@ -224,7 +224,7 @@ sink_view sink_stats::view() const {
 
 pipeline_stats::pipeline_stats(std::string of_name, std::string of_flavor,
                                position_speller how_to_spell)
-    : name(std::move(of_name)), flavor(std::move(of_flavor)), spell(how_to_spell) {}
+    : name(std::move(of_name)), flavor(std::move(of_flavor)), spell(std::move(how_to_spell)) {}
 
 void pipeline_stats::received(position end, std::int64_t commit_time) noexcept {
   received_.store(end.token, relaxed);
@@ -379,7 +379,7 @@ std::shared_ptr<pipeline_stats> board::pipeline(const std::string& name, const s
   for (const auto& known : pipelines_)
     if (known->name == name)
       return known;
-  return pipelines_.emplace_back(std::make_shared<pipeline_stats>(name, flavor, spell));
+  return pipelines_.emplace_back(std::make_shared<pipeline_stats>(name, flavor, std::move(spell)));
 }
 
 std::shared_ptr<pipeline_stats> board::find_pipeline(const std::string& name) const {

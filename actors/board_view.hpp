@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -150,8 +151,8 @@ struct slot_view {
   std::optional<std::uint64_t> safe_bytes{}; ///< None: unlimited.
 };
 
-/// How a source spells its positions: `0/153BC50`.
-using position_speller = std::string (*)(position);
+/// How a source spells its positions: `0/153BC50`. Called by any thread.
+using position_speller = std::function<std::string(position)>;
 /// The number, for a source that says nothing else.
 [[nodiscard]] std::string spell_token(position at);
 

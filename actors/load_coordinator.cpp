@@ -38,6 +38,7 @@ load_coordinator_actor::behavior_type load_coordinator::start(load_crew crew,
                                   .shapes = options_.shapes,
                                   .pressure_interval = options_.pressure_interval,
                                   .slot = options_.slot,
+                                  .pressure_words = options_.pressure_words,
                                   .counts = options_.counts,
                                   .pipeline_counts = options_.pipeline_counts});
   errands_->answered = [this](const error* why) {

@@ -185,9 +185,8 @@ void load_errands::on_pressure(const sources::log_pressure& seen) {
   pressure_due_ = self_->clock().now() + options_.pressure_interval * (is_loading_ ? 1 : 2);
   is_under_pressure_ =
       is_loading_ && (seen.status == state::extended || seen.status == state::unreserved);
-  options_.pipeline_counts->load_paused(
-      is_under_pressure_ ? static_text{"the source's log holds back more than max_wal_size"}
-                         : static_text{""});
+  options_.pipeline_counts->load_paused(is_under_pressure_ ? options_.pressure_words
+                                                           : static_text{""});
   if (!options_.slot.empty() && seen.status != state::unknown)
     show_slot(seen);
 }

@@ -21,6 +21,7 @@ struct errand_options {
   std::chrono::milliseconds nudge_after{3};
   std::chrono::milliseconds pressure_interval{5000}; ///< While ranges are read; else twice that.
   std::string slot;                                  ///< Shown with what it holds back.
+  static_text pressure_words = "";                   ///< Why the load stands still under pressure.
   std::shared_ptr<sink_stats> counts;
   std::shared_ptr<pipeline_stats> pipeline_counts;
 };

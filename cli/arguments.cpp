@@ -101,7 +101,7 @@ private:
     add_selection(command);
     auto& to = *command.options;
     command.to->add_flag("--once", to.once, "Load, catch up to the position of the start, and end");
-    command.to->add_flag("--fresh-slot-and-load", to.fresh_slot_and_load,
+    command.to->add_flag("--fresh-start-and-load,--fresh-slot-and-load", to.fresh,
                          "Drop the slot and what is stored of the stream, and load anew");
     only_of(command.to->add_option("--log-level", to.log_level, "Instead of [log] level"), levels);
   }
@@ -114,7 +114,8 @@ private:
 
   void add_bootstrap() {
     const auto command = add<bootstrap_options>(
-        "bootstrap", "Make publication, slot and target tables or indices; write no row");
+        "bootstrap",
+        "Make publication, slot (PostgreSQL) and target tables or indices; write no row");
     add_selection(command);
   }
 

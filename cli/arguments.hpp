@@ -21,7 +21,7 @@ struct selection {
 struct run_options {
   selection from;
   bool once = false;                    ///< Load, catch up to the position of the start, end.
-  bool fresh_slot_and_load = false;     ///< Drop what there is of the stream and begin anew.
+  bool fresh = false;                   ///< Drop what there is of the stream and begin anew.
   std::optional<std::string> log_level; ///< In place of [log] level.
 
   bool operator==(const run_options&) const = default;

@@ -1,8 +1,11 @@
 #include "cli/mysql_parts.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
 #include "sinks/make_sink.hpp"
+#include "sources/mysql/log_end.hpp"
 #include "sources/mysql/log_stream.hpp"
 #include "sources/mysql/setup.hpp"
 #include "sources/mysql/stop_signal.hpp"
@@ -16,8 +19,9 @@ namespace mysql = sources::mysql;
 
 class mysql_parts final : public supervision::pipeline_parts {
 public:
-  explicit mysql_parts(std::shared_ptr<const config::pipeline_config> config)
-      : config_(std::move(config)) {}
+  mysql_parts(std::shared_ptr<const config::pipeline_config> config,
+              std::shared_ptr<mysql::spoken_places> places)
+      : config_(std::move(config)), places_(std::move(places)) {}
 
   result<stream_identity> identify() override { return mysql::identify(config_->source, stop_); }
 
@@ -32,6 +36,7 @@ public:
     if (!prepared)
       return tl::unexpected(prepared.error());
     prepared_ = std::move(*prepared);
+    places_->set(prepared_.at);
     supervision::ready_source out;
     for (const auto& table : prepared_.tables)
       out.tables.push_back({table.shape, table.section});
@@ -49,13 +54,15 @@ public:
     std::vector<relation_ptr> known;
     for (const auto& table : prepared_.tables)
       known.push_back(table.shape);
+    *needed_ = from.token;
     auto takes = [config = config_](const table_id& table) {
       return mysql::section_of(config->syncs, table).has_value();
     };
     return mysql::make_log_stream(
         {.to = std::move(*to),
          .server_id = config_->source.server_id,
-         .from = {.at = prepared_.at, .resume = from, .takes = std::move(takes)}},
+         .from = {.at = prepared_.at, .resume = from, .takes = std::move(takes)},
+         .needed = needed_},
         known);
   }
 
@@ -63,6 +70,7 @@ public:
     mysql::reader_options options;
     options.role = role;
     options.at = prepared_.at;
+    options.needed = needed_;
     return mysql::make_table_reader(config_->source, std::move(options));
   }
 
@@ -70,15 +78,30 @@ public:
 
 private:
   std::shared_ptr<const config::pipeline_config> config_;
+  std::shared_ptr<mysql::spoken_places> places_;
+  /// From where on the log is still needed.
+  std::shared_ptr<std::atomic<std::uint64_t>> needed_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<mysql::stop_signal> stop_ = std::make_shared<mysql::stop_signal>();
   mysql::prepared_source prepared_;
 };
 
 } // namespace
 
-std::function<std::shared_ptr<supervision::pipeline_parts>(bool fresh)>
-mysql_factory(std::shared_ptr<const config::pipeline_config> config) {
-  return [config = std::move(config)](bool) { return std::make_shared<mysql_parts>(config); };
+pipeline_source mysql_source(const std::shared_ptr<const config::pipeline_config>& config) {
+  pipeline_source out;
+  auto places = std::make_shared<mysql::spoken_places>();
+  out.make_parts = [config, places](bool) { return std::make_shared<mysql_parts>(config, places); };
+  out.spell = [places](position at) { return places->spell(at); };
+  auto log = std::make_shared<mysql::log_end>(config->source, places);
+  out.door.parse = [places](std::string_view text) -> std::optional<position> {
+    const auto at = places->read(text);
+    return at ? std::optional{*at} : std::nullopt;
+  };
+  out.door.current = [log] { return log->ask(); };
+  // An idle server says by its heartbeats that there is no more.
+  out.door.nudge = [] { return result<void>{}; };
+  return out;
 }
 
 } // namespace cdc::cli

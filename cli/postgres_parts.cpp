@@ -7,6 +7,7 @@
 #include "sources/postgres/conninfo.hpp"
 #include "sources/postgres/log_end.hpp"
 #include "sources/postgres/log_stream.hpp"
+#include "sources/postgres/lsn.hpp"
 #include "sources/postgres/setup.hpp"
 #include "sources/postgres/table_reader.hpp"
 
@@ -100,12 +101,21 @@ private:
 
 } // namespace
 
-std::function<std::shared_ptr<supervision::pipeline_parts>(bool fresh)>
-postgres_factory(std::shared_ptr<const config::pipeline_config> config) {
-  return [config = std::move(config), allowed = std::make_shared<postgres::patience>(),
-          caught_up = std::make_shared<postgres::catch_up_record>()](bool fresh) {
+pipeline_source postgres_source(const std::shared_ptr<const config::pipeline_config>& config) {
+  pipeline_source out;
+  out.make_parts = [config, allowed = std::make_shared<postgres::patience>(),
+                    caught_up = std::make_shared<postgres::catch_up_record>()](bool fresh) {
     return std::make_shared<postgres_parts>(config, allowed, caught_up, fresh);
   };
+  out.spell = [](position at) { return postgres::to_lsn(at); };
+  auto log = std::make_shared<postgres::log_end>(config->source);
+  out.door.parse = [](std::string_view text) -> std::optional<position> {
+    const auto at = postgres::parse_lsn(text);
+    return at ? std::optional{*at} : std::nullopt;
+  };
+  out.door.current = [log] { return log->ask(); };
+  out.door.nudge = [log] { return log->move_on(); };
+  return out;
 }
 
 } // namespace cdc::cli

@@ -1,15 +1,14 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 
+#include "cli/pipeline_source.hpp"
 #include "config/config.hpp"
-#include "supervision/pipeline_parts.hpp"
 
 namespace cdc::cli {
 
 /// PostgreSQL to the configured targets.
-[[nodiscard]] std::function<std::shared_ptr<supervision::pipeline_parts>(bool fresh)>
-postgres_factory(std::shared_ptr<const config::pipeline_config> config);
+[[nodiscard]] pipeline_source
+postgres_source(const std::shared_ptr<const config::pipeline_config>& config);
 
 } // namespace cdc::cli

@@ -11,13 +11,4 @@ result<std::vector<config::pipeline_config>> read_selection(const selection& fro
   return config::read_all(*files);
 }
 
-result<void> require_postgres(std::span<const config::pipeline_config> pipelines,
-                              std::string_view what) {
-  for (const auto& each : pipelines)
-    if (each.source.what != config::source_config::flavor::postgres)
-      return fail(errc::invalid_config, "{}: {} is for a PostgreSQL source; this one is mysql",
-                  each.file, what);
-  return {};
-}
-
 } // namespace cdc::cli

@@ -158,8 +158,6 @@ pipeline_config read_document(reading& into, const toml::table& document, std::s
     out.api_at = root.place_of("api");
   if (root.has("log"))
     out.log_at = root.place_of("log");
-  if (root.has("api") && out.source.what == source_config::flavor::mysql)
-    root.report("api", "is for a PostgreSQL source");
   out.syncs = read_syncs(root, targets);
   root.refuse_as_later({"spool", "cluster"});
   root.finish();

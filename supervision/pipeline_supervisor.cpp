@@ -47,7 +47,8 @@ pipeline_actor::behavior_type pipeline_supervisor::start(root_actor root,
   auto policy = policy_of(*options_.config);
   policy.seed = options_.seed.value_or(policy.seed);
   policy_.emplace(policy);
-  counts_ = options_.board->pipeline(label());
+  counts_ = options_.board->pipeline(
+      label(), std::string{config::to_string(options_.config->source.what)}, options_.spell);
   stats_ = options_.board->add(actors::actor_kind::pipeline, "pipeline " + label(), options_.parent,
                                label());
   stats_->running();

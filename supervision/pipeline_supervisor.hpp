@@ -30,6 +30,7 @@ struct pipeline_options {
       };
   /// Runs what blocks; a test runs it on the spot.
   std::function<void(caf::actor_system&, std::function<void()>)> aside = actors::run_aside;
+  actors::position_speller spell = actors::spell_token; ///< How the source's positions are shown.
   bool fresh = false; ///< The first life drops the slot and what the targets hold of it.
   bool once = false;  ///< Ends when the load is done and the log's end of the start is reached.
   std::chrono::milliseconds finish_within{1500};

@@ -100,10 +100,12 @@ void write_target(json::writer& to, const target_view& of) {
 }
 
 void write_sink(json::writer& to, const sink_view& sink, const sink_flow& flow,
-                position_speller spell) {
+                const position_speller& spell) {
   to.begin_object();
   to.member("sink", sink.name).member("flavor", sink.flavor);
   to.member("acknowledged", spell(sink.acknowledged)).member("durable", spell(sink.durable));
+  to.key("tokens").begin_object().member("acknowledged", sink.acknowledged.token);
+  to.member("durable", sink.durable.token).end_object();
   write_time(to, "acknowledged_commit", sink.acknowledged_commit);
   to.key("accounting").begin_object();
   write_rows(to, "stream", sink.streamed);
@@ -139,6 +141,10 @@ void write_positions(json::writer& to, const pipeline_view& of) {
   to.key("positions").begin_object();
   to.member("current", of.spell(of.current)).member("received", of.spell(of.received));
   to.member("confirmed", of.spell(of.confirmed)).member("durable", of.spell(of.durable));
+  to.end_object();
+  to.key("tokens").begin_object();
+  to.member("current", of.current.token).member("received", of.received.token);
+  to.member("confirmed", of.confirmed.token).member("durable", of.durable.token);
   to.end_object();
   to.key("lag").begin_object();
   to.member("bytes", of.lag_bytes).member("seconds", of.lag_seconds).end_object();

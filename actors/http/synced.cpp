@@ -176,7 +176,7 @@ private:
   [[nodiscard]] static response told(const waiting& it, bool is_synced) {
     const auto waited =
         std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - it.since).count();
-    const auto spell = it.door->spell;
+    const auto& spell = it.door->spell;
     std::string body;
     json::writer to{body};
     to.begin_object().member("source", it.what.source).member("synced", is_synced);

@@ -6,8 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/pipeline_factory.hpp"
+#include "cli/pipeline_source.hpp"
 #include "cli/selection.hpp"
+#include "sources/mysql/setup.hpp"
 #include "sources/postgres/setup.hpp"
 #include "supervision/set_up.hpp"
 
@@ -17,12 +18,22 @@ namespace {
 
 namespace postgres = sources::postgres;
 
-/// A life that runs would be fenced off by this one.
-result<void> check_idle(const config::pipeline_config& config) {
-  const auto source = postgres::inspect(config.source, config.syncs);
-  for (const auto& each : source.findings)
-    if (each.severity == postgres::finding::level::bad)
+bool is_mysql(const config::pipeline_config& config) noexcept {
+  return config.source.what == config::source_config::flavor::mysql;
+}
+
+result<void> refuse_bad(const std::vector<sources::finding>& findings) {
+  for (const auto& each : findings)
+    if (each.severity == sources::finding::level::bad)
       return fail(each.code, "{}", each.text);
+  return {};
+}
+
+/// A life that runs would be fenced off by this one.
+result<void> check_postgres(const config::pipeline_config& config) {
+  const auto source = postgres::inspect(config.source, config.syncs);
+  if (auto good = refuse_bad(source.findings); !good)
+    return good;
   if (!source.log)
     return fail(errc::source_unavailable, "the source was not reached");
   const auto slot =
@@ -33,11 +44,25 @@ result<void> check_idle(const config::pipeline_config& config) {
   return {};
 }
 
+result<void> check_source(const config::pipeline_config& config) {
+  return is_mysql(config)
+             ? refuse_bad(sources::mysql::inspect(config.source, config.syncs).findings)
+             : check_postgres(config);
+}
+
+std::string ready_words(const config::pipeline_config& config) {
+  if (is_mysql(config))
+    return fmt::format("the server is ready to be followed by server_id {}",
+                       config.source.server_id);
+  return fmt::format("publication {} and slot {} are ready", config.source.publication,
+                     config.source.slot_name);
+}
+
 result<std::shared_ptr<supervision::life_setup>>
 set_up(const std::shared_ptr<const config::pipeline_config>& config) {
-  if (auto idle = check_idle(*config); !idle)
-    return tl::unexpected(idle.error());
-  return supervision::setting_up{config, pipeline_factory(config)(false)}.run();
+  if (auto good = check_source(*config); !good)
+    return tl::unexpected(good.error());
+  return supervision::setting_up{config, make_source(config).make_parts(false)}.run();
 }
 
 } // namespace
@@ -46,10 +71,6 @@ int run_bootstrap(const bootstrap_options& options) {
   auto pipelines = read_selection(options.from);
   if (!pipelines) {
     fmt::print(stderr, "{}\n", pipelines.error().detail);
-    return 2;
-  }
-  if (const auto known = require_postgres(*pipelines, "bootstrap"); !known) {
-    fmt::print(stderr, "{}\n", known.error().detail);
     return 2;
   }
   auto is_good = true;
@@ -61,8 +82,7 @@ int run_bootstrap(const bootstrap_options& options) {
       is_good = false;
       continue;
     }
-    fmt::print("{}: publication {} and slot {} are ready\n", config->source.name,
-               config->source.publication, config->source.slot_name);
+    fmt::print("{}: {}\n", config->source.name, ready_words(*config));
     for (const auto& branch : (*made)->branches)
       fmt::print("{}: {} {} of {} ready\n", config->source.name, branch.shapes.size(),
                  branch.shapes.size() == 1 ? "table" : "tables", branch.name);

@@ -30,10 +30,9 @@
 #include "actors/flow.hpp"
 #include "actors/http/server.hpp"
 #include "actors/log.hpp"
-#include "cli/pipeline_factory.hpp"
+#include "cli/pipeline_source.hpp"
 #include "cli/progress.hpp"
 #include "cli/selection.hpp"
-#include "cli/sync_doors.hpp"
 #include "cli/terminal.hpp"
 #include "supervision/root_supervisor.hpp"
 #include "supervision/service.hpp"
@@ -318,11 +317,12 @@ int run_pipelines(std::vector<config::pipeline_config> configs, const run_option
     auto shared = std::make_shared<const config::pipeline_config>(std::move(config));
     auto& pipeline = root.pipelines.emplace_back();
     pipeline.config = shared;
-    if (shared->source.what == config::source_config::flavor::postgres)
-      doors.push_back(sync_door_of(shared));
-    pipeline.make_parts = pipeline_factory(shared);
+    auto source = make_source(shared);
+    doors.push_back(std::move(source.door));
+    pipeline.make_parts = std::move(source.make_parts);
+    pipeline.spell = std::move(source.spell);
     pipeline.once = options.once;
-    pipeline.fresh = options.fresh_slot_and_load;
+    pipeline.fresh = options.fresh;
   }
 
   std::optional<actors::http::server> synced;
@@ -350,12 +350,6 @@ int run_run(const run_options& options) {
   if (!configs) {
     say(stderr, fmt::format("{}\n", configs.error().detail));
     return 2;
-  }
-  if (options.fresh_slot_and_load) {
-    if (const auto known = require_postgres(*configs, "--fresh-slot-and-load"); !known) {
-      say(stderr, fmt::format("{}\n", known.error().detail));
-      return 2;
-    }
   }
   auto logging = configs->front().log;
   if (options.log_level)

@@ -106,7 +106,7 @@ result<coordinates> coordinates::renewed(position used, std::string_view file) c
   const auto base = static_cast<std::int64_t>(from) - static_cast<std::int64_t>(name->number << 32);
   if (from >= token_limit)
     return fail(errc::source_misconfigured,
-                "the source was replaced too often to count on: start afresh");
+                "the source was replaced too often to count on: run --fresh-start-and-load");
   out.generations_.push_back({.from = from, .base = base, .log = std::string{name->log}});
   return out;
 }

@@ -144,9 +144,9 @@ error judge_dump_error(unsigned number, std::string_view message, std::string_vi
       request.gtids ? std::string{"the GTIDs that were read"} : to_string(request.from);
   const auto said =
       fmt::format("{}: cannot read the log from {}: {} (error {})", server, from, message, number);
-  constexpr auto ways_on =
-      "; what the targets lack is not in the log any more: load them anew (start afresh), or point "
-      "the URL at a server that still has it";
+  constexpr auto ways_on = "; what the targets lack is not in the log any more: load them anew "
+                           "(run --fresh-start-and-load), or point "
+                           "the URL at a server that still has it";
   if (number == fatal_in_log) {
     // Another replica came with the same number.
     if (says(message, "same server_uuid/server_id") || says(message, "same server_id"))

@@ -21,7 +21,7 @@ public:
                       .server_id = request.server_id,
                       .from = request.from.at.place(request.from.resume),
                       .gtids = {}},
-        core_(std::move(request.from), options) {
+        core_(std::move(request.from), options), needed_(std::move(request.needed)) {
     for (const auto& shape : known)
       core_.provide(shape);
   }
@@ -35,7 +35,10 @@ public:
   result<next> advance(clock::time_point now, bool may_read) override;
   block_ptr take_block() override { return core_.take_block(); }
 
-  void confirm(position) noexcept override {}
+  void confirm(position durable) noexcept override {
+    if (needed_)
+      needed_->store(durable.token, std::memory_order_relaxed);
+  }
   void ask_for_position() noexcept override { core_.ask_for_position(); }
   std::optional<std::uint32_t> unknown_relation() const noexcept override {
     return core_.unknown_relation();
@@ -53,6 +56,7 @@ private:
 
   dump_request dump_request_;
   stream_core core_;
+  std::shared_ptr<std::atomic<std::uint64_t>> needed_;
   std::unique_ptr<log_dump> dump_;
   std::vector<std::byte> chunk_; ///< Events behind their lengths …
   std::size_t chunk_at_ = 0;     ///< … and the one to be fed next.

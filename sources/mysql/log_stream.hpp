@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -14,6 +16,8 @@ struct stream_request {
   endpoint to;
   std::uint32_t server_id = 0;
   stream_start from;
+  /// What is durable at every target is noted here; null: nowhere.
+  std::shared_ptr<std::atomic<std::uint64_t>> needed{};
 };
 
 /// Streams a server's log over a connection and a thread of its own, which the first advance()

@@ -227,7 +227,7 @@ std::optional<error> refusal(const inspection& from) {
 
 result<void> check_resume(position resume, const prepared_source& source, const log_standing& log) {
   constexpr auto ways_on =
-      "load the targets anew (start afresh), or point the URL at a server that "
+      "load the targets anew (run --fresh-start-and-load), or point the URL at a server that "
       "still has it";
   const auto place = source.at.place(resume);
   if (std::ranges::find(log.files, place.file) == log.files.end())

@@ -185,7 +185,7 @@ result<stream_core::fed> stream_core::handle(clock::time_point now) {
       return fail(errc::source_misconfigured,
                   "{}: LOAD DATA is in the log as a statement and not by its rows: SET GLOBAL "
                   "binlog_format = ROW, end the sessions that have another, and load the tables "
-                  "anew (start afresh)",
+                  "anew (run --fresh-start-and-load)",
                   where());
     case event_type::intvar:
     case event_type::rand:
@@ -309,7 +309,7 @@ result<void> stream_core::roll_back_group(clock::time_point now) {
       errc::source_misconfigured,
       "{}: a transaction that changed {} was logged whole and rolled back behind it (it also "
       "changed a temporary table, or one without transactions), which cannot be followed: "
-      "load the tables anew (start afresh)",
+      "load the tables anew (run --fresh-start-and-load)",
       where(), group_->table);
 }
 
@@ -321,7 +321,8 @@ result<void> stream_core::on_prepare(clock::time_point now) {
     return commit_group(now);
   return fail(errc::source_misconfigured,
               "{}: an XA transaction that changed {} was prepared, to be committed later, which "
-              "cannot be followed: XA COMMIT … ONE PHASE can; load the tables anew (start afresh)",
+              "cannot be followed: XA COMMIT … ONE PHASE can; load the tables anew (run "
+              "--fresh-start-and-load)",
               where(), group_->table);
 }
 
@@ -389,7 +390,7 @@ result<void> stream_core::refuse_change(const statement& said) const {
           errc::source_misconfigured,
           "{}: a change of {} is in the log as a statement and not by its rows: SET GLOBAL "
           "binlog_format = ROW, end the sessions that have another, and load the table anew "
-          "(start afresh)",
+          "(run --fresh-start-and-load)",
           where(), to_string(table));
   return {};
 }

@@ -26,8 +26,8 @@ def table(mysql_database):
 class MysqlPipeline(Pipeline):
     """The same, with a MySQL source."""
 
-    def __init__(self, folder, database, *, number, url=None, target=None, source="", sections=None):
-        super().__init__(folder, database, sections or [section(database)], url=url, target=target)
+    def __init__(self, folder, database, *, number, url=None, target=None, source="", sections=None, more=""):
+        super().__init__(folder, database, sections or [section(database)], url=url, target=target, more=more)
         text = self.config.read_text()
         head, rest = text.split("\n\n", 1)
         self.config.write_text(f'[source]\nflavor = "mysql"\nurl_env = "CDC_TEST_SOURCE"\nserver_id = {number}\n'
@@ -169,7 +169,7 @@ def test_a_log_that_was_purged_is_refused_with_the_ways_on(table, run):
             admin.run(f"PURGE BINARY LOGS TO '{last}'")
             return admin.rows("SHOW BINARY LOGS")[0][0] == last
         eventually(purged, 30)
-    ends(pipeline.start(), "purged", "start afresh")
+    ends(pipeline.start(), "purged", "--fresh-start-and-load")
 
 
 def test_a_server_without_a_log_says_how_to_turn_it_on(run, mysql_servers, request, tmp_path):

@@ -3,9 +3,13 @@
 import json
 import os
 import subprocess
+import time
 
-from support.pipeline import PROGRAM, eventually
+import pytest
+
+from support.pipeline import PROGRAM, eventually, free_port
 from test_mysql import change, run, section, table  # noqa: F401
+from test_synced import Api
 
 
 def call(*words, within=60, **environment):
@@ -183,3 +187,124 @@ def test_status_of_targets_that_keep_no_checkpoint(table, run):
     said = pipeline.command("status")
     assert said.returncode == 0 and "known to the running process only" in said.stdout, said.stdout
     assert pipeline.command("status", "--caught-up").returncode == 1
+
+
+# -- a running process --------------------------------------------------------------------------------
+
+
+def test_the_status_of_a_running_process_speaks_of_the_binlog(table, run):
+    pipeline = run().start()
+    pipeline.until_same()
+    change(table, 1)
+    pipeline.until_same()
+
+    def shown():
+        one = pipeline.status()["pipelines"][0]
+        return one if one["slots"] and one["tokens"]["confirmed"] == one["tokens"]["current"] else None
+    one = eventually(shown, 30)
+    assert one["source"] == "mysql" and one["positions"]["current"].startswith("bin.0"), one
+    assert one["tokens"]["confirmed"] >= one["sinks"][0]["tokens"]["acknowledged"] > 1 << 32
+    assert one["sinks"][0]["acknowledged"].startswith("bin.0")
+    assert one["slots"][0]["slot"] == "binlog" and one["slots"][0]["wal_status"] == "reserved"
+    assert one["slots"][0]["retained_bytes"] < 1 << 20
+
+
+# -- /synced ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def synced(table, run):
+    port = free_port()
+    pipeline = run(more=f'[api]\nenabled = true\nbind = "127.0.0.1:{port}"\n').start()
+    pipeline.until_same()
+    return pipeline, Api(port)
+
+
+def test_what_was_committed_is_there_once_it_says_so(table, synced):
+    pipeline, api = synced
+    for i in range(20):
+        table.run(f"UPDATE t SET v = 'round {i}' WHERE id = 1")
+        status, said = api.get()
+        assert status == 200 and said["synced"] is True, said
+        assert pipeline.target("SELECT v FROM t WHERE id = 1") == [(f"round {i}",)]
+    assert said["requested"].startswith("bin.0") and said["confirmed"].startswith("bin.0")
+
+
+def test_a_place_in_the_log_is_waited_for(table, synced):
+    pipeline, api = synced
+    table.run("UPDATE t SET v = 'x' WHERE id = 2")
+    with table.server.session() as admin:
+        show = "SHOW MASTER STATUS" if table.server.mariadb else "SHOW BINARY LOG STATUS"
+        file, offset = admin.rows(show)[0][:2]
+    status, said = api.get(position=f"{file}:{offset}")
+    assert status == 200 and said["requested"] == f"{file}:{offset}", said
+    assert pipeline.target("SELECT v FROM t WHERE id = 2") == [("x",)]
+    status, said = api.get(position=f"{file}:4000000000", timeout=300)
+    assert status == 408 and said["synced"] is False
+    for wrong in ("nonsense", "bin:7", "bin.000001:x", "0/15", ""):
+        assert api.get(position=wrong)[0] == 400, wrong
+
+
+def test_an_idle_server_is_passed_soon(table, synced):
+    _, api = synced
+    time.sleep(2)
+    began = time.monotonic()
+    assert api.get(timeout=20000)[0] == 200
+    table.run("CREATE TABLE IF NOT EXISTS elsewhere (id int PRIMARY KEY)", "INSERT INTO elsewhere VALUES (1)")
+    assert api.get(timeout=20000)[0] == 200
+    assert time.monotonic() - began < 6
+
+
+def test_a_server_that_is_down_is_503(table, synced):
+    _, api = synced
+    table.server.stop("fast")
+    try:
+        status, said = api.get(timeout=1000)
+        assert status == 503 and "position cannot be read" in said["error"], said
+    finally:
+        table.server.restart("fast")
+
+
+# -- bootstrap and a fresh start ------------------------------------------------------------------------
+
+
+def test_bootstrap_makes_the_tables_and_writes_no_row(table, run):
+    pipeline = run()
+    said = pipeline.command("bootstrap")
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "ready to be followed by server_id 7000" in said.stdout and "1 table of target ready" in said.stdout
+    assert pipeline.target("SELECT count(*) FROM t") == [(0,)]
+    pipeline.start().until_same()
+
+
+def test_bootstrap_says_what_is_in_the_way(table, run):
+    pipeline = run(sections=[section(table), section(table, "nothing")])
+    said = pipeline.command("bootstrap")
+    assert said.returncode == 1 and "nothing" in said.stderr and not pipeline.path.exists(), said.stderr
+    pipeline = run("q", url=table.url.replace(":secret@", ":sesame@"))
+    said = pipeline.command("bootstrap")
+    assert said.returncode == 1 and "check user and password" in said.stderr and "sesame" not in said.stderr
+    pipeline = run("r", url=login(table, "reader", f"SELECT ON `{table.name}`.*"))
+    said = pipeline.command("bootstrap")
+    assert said.returncode == 1 and "REPLICATION SLAVE" in said.stderr, said.stderr
+
+
+@pytest.mark.parametrize("option", ["--fresh-start-and-load", "--fresh-slot-and-load"])
+def test_a_fresh_start_loads_anew_what_the_log_has_lost(table, run, option):
+    pipeline = run().start()
+    pipeline.until_same()
+    pipeline.kill()
+    change(table, 1)
+    with table.server.session() as admin:
+        admin.run("FLUSH BINARY LOGS")
+        last = admin.rows("SHOW BINARY LOGS")[-1][0]
+
+        def purged():
+            admin.run(f"PURGE BINARY LOGS TO '{last}'")
+            return admin.rows("SHOW BINARY LOGS")[0][0] == last
+        eventually(purged, 30)
+    pipeline.start()
+    assert pipeline.wait(40) == 1 and "--fresh-start-and-load" in pipeline.log(), pipeline.log()
+    pipeline.start(option).until_same()
+    change(table, 2)
+    pipeline.until_same()

@@ -25,7 +25,7 @@
 #include "actors/log.hpp"
 #include "actors/reader_actor.hpp"
 #include "actors/source_actor.hpp"
-#include "cli/pipeline_factory.hpp"
+#include "cli/pipeline_source.hpp"
 #include "sources/postgres/conninfo.hpp"
 #include "sources/postgres/log_stream.hpp"
 #include "sources/postgres/table_reader.hpp"
@@ -212,7 +212,7 @@ int run_target(std::shared_ptr<const config::pipeline_config> config, std::uint1
   auto& pipeline = root.pipelines.emplace_back();
   pipeline.config = config;
   pipeline.make_parts = [config, port, &system, address,
-                         own = cli::pipeline_factory(config)](bool fresh) {
+                         own = cli::make_source(config).make_parts](bool fresh) {
     return std::make_shared<linked_parts>(own(fresh), system, port, config->source.publication,
                                           address);
   };

@@ -42,7 +42,7 @@ TEST(arguments, read_a_run_of_several_files) {
 
   EXPECT_EQ(out.from.files, (std::vector<std::filesystem::path>{"a.toml", "b.toml"}));
   EXPECT_FALSE(out.from.folder);
-  EXPECT_FALSE(out.once || out.fresh_slot_and_load || out.log_level);
+  EXPECT_FALSE(out.once || out.fresh || out.log_level);
 }
 
 TEST(arguments, read_every_option_of_run) {
@@ -51,7 +51,7 @@ TEST(arguments, read_every_option_of_run) {
 
   EXPECT_EQ(out.from.folder, "d");
   EXPECT_TRUE(out.once);
-  EXPECT_TRUE(out.fresh_slot_and_load);
+  EXPECT_TRUE(out.fresh);
   EXPECT_EQ(out.log_level, "debug");
 }
 
