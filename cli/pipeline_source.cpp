@@ -8,7 +8,7 @@
 
 namespace cdc::cli {
 
-pipeline_source make_source(std::shared_ptr<const config::pipeline_config> config) {
+pipeline_source make_source(const std::shared_ptr<const config::pipeline_config>& config) {
   auto out = config->source.what == config::source_config::flavor::mysql ? mysql_source(config)
                                                                          : postgres_source(config);
   out.door.name = config->source.name;

@@ -19,6 +19,7 @@ struct pipeline_source {
 };
 
 /// What the configuration chooses.
-[[nodiscard]] pipeline_source make_source(std::shared_ptr<const config::pipeline_config> config);
+[[nodiscard]] pipeline_source
+make_source(const std::shared_ptr<const config::pipeline_config>& config);
 
 } // namespace cdc::cli
