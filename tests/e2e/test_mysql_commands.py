@@ -154,15 +154,7 @@ def test_status_says_that_what_is_needed_was_purged(table, run):
     pipeline = run().start()
     pipeline.until_same()
     pipeline.kill()
-    with table.server.session() as admin:
-        admin.run("FLUSH BINARY LOGS")
-        admin.run("FLUSH BINARY LOGS")
-        last = admin.rows("SHOW BINARY LOGS")[-1][0]
-
-        def purged():
-            admin.run(f"PURGE BINARY LOGS TO '{last}'")
-            return admin.rows("SHOW BINARY LOGS")[0][0] == last
-        eventually(purged, 30)
+    last = table.server.purge()
     said = pipeline.command("status").stdout
     assert "was purged" in said and "--fresh-start-and-load" in said, said
     one = json.loads(pipeline.command("status", "--json").stdout)["pipelines"][0]
@@ -295,14 +287,7 @@ def test_a_fresh_start_loads_anew_what_the_log_has_lost(table, run, option):
     pipeline.until_same()
     pipeline.kill()
     change(table, 1)
-    with table.server.session() as admin:
-        admin.run("FLUSH BINARY LOGS")
-        last = admin.rows("SHOW BINARY LOGS")[-1][0]
-
-        def purged():
-            admin.run(f"PURGE BINARY LOGS TO '{last}'")
-            return admin.rows("SHOW BINARY LOGS")[0][0] == last
-        eventually(purged, 30)
+    table.server.purge()
     pipeline.start()
     assert pipeline.wait(40) == 1 and "--fresh-start-and-load" in pipeline.log(), pipeline.log()
     pipeline.start(option).until_same()
