@@ -16,6 +16,8 @@ namespace {
 constexpr auto by_place = static_cast<enum_server_command>(18);
 constexpr auto by_gtid = static_cast<enum_server_command>(30);
 
+constexpr std::uint64_t without_waiting = 1; // BINLOG_DUMP_NON_BLOCK
+
 // Heartbeats come each second: this long without any, the peer is dead.
 constexpr unsigned silence_max_s = 10;
 
@@ -26,6 +28,59 @@ void put(std::string& to, std::uint64_t value, int bytes) {
 
 bool says(std::string_view message, std::string_view words) noexcept {
   return message.find(words) != std::string_view::npos;
+}
+
+result<checksum> prepare(connection& on, const dump_request& request) {
+  constexpr auto doing = "prepare to read the log";
+  const auto found = on.query("SELECT @@GLOBAL.binlog_checksum", doing);
+  if (!found)
+    return tl::unexpected(found.error());
+  const std::string algorithm{found->text(0, 0)};
+  // Events of the file come with their checksums as they are, whatever is agreed on; but the server
+  // refuses whoever says nothing.
+  auto settings = fmt::format("SET @master_binlog_checksum = {}, "
+                              "@master_heartbeat_period = 1000000000",
+                              quote_literal(algorithm));
+  if (on.version().is_mariadb) {
+    settings += ", @mariadb_slave_capability = 4";
+    if (request.gtids)
+      settings += ", @slave_connect_state = " + quote_literal(*request.gtids) +
+                  ", @slave_gtid_strict_mode = 1, @slave_gtid_ignore_duplicates = 0";
+  } else {
+    settings += fmt::format(", @source_binlog_checksum = {}, @source_heartbeat_period = 1000000000",
+                            quote_literal(algorithm));
+    // The server ends an older stream with the same UUID, as it does with the same server_id.
+    const auto id = fmt::format("{:08x}-cdc0-0000-0000-000000000000", request.server_id);
+    if (request.server_id != 0)
+      settings += fmt::format(", @replica_uuid = '{}', @slave_uuid = '{}'", id, id);
+  }
+  if (auto set = on.run(settings, doing); !set)
+    return tl::unexpected(set.error());
+  return algorithm == "CRC32" ? checksum::crc32 : checksum::off;
+}
+
+result<void> command(connection& on, const dump_request& request) {
+  std::string arguments;
+  const auto with_set = request.gtids && !on.version().is_mariadb;
+  if (with_set) {
+    put(arguments, 4, 2); // BINLOG_THROUGH_GTID
+    put(arguments, request.server_id, 4);
+    put(arguments, 0, 4);
+    put(arguments, 4, 8);
+    put(arguments, request.gtids->size(), 4);
+    arguments += *request.gtids;
+  } else {
+    put(arguments, request.gtids ? 4 : request.from.offset, 4);
+    put(arguments, request.server_id == 0 ? without_waiting : 0, 2);
+    put(arguments, request.server_id, 4);
+    if (!request.gtids)
+      arguments += request.from.file;
+  }
+  auto* c = on.handle();
+  if (c->methods->db_command(c, with_set ? by_gtid : by_place, arguments.data(), arguments.size(),
+                             1, nullptr) != 0)
+    return tl::unexpected(on.failure("ask for the log"));
+  return {};
 }
 
 } // namespace
@@ -57,84 +112,49 @@ result<void> log_dump::read() {
   auto on = connection::open(to, stop_);
   if (!on)
     return tl::unexpected(on.error());
-  if (auto ready = prepare(*on); !ready)
-    return ready;
-  if (auto sent = command(*on); !sent)
-    return sent;
-  auto* c = on->handle();
+  const auto negotiated = ask_for_log(*on, request_);
+  if (!negotiated)
+    return tl::unexpected(negotiated.error());
+  negotiated_ = *negotiated;
   for (;;) {
-    const auto size = mysql_net_read_packet(c);
-    if (size == packet_error) {
-      if (stop_->raised())
-        return fail(errc::cancelled, "{}: stopped", on->describe());
-      return tl::unexpected(
-          judge_dump_error(mysql_errno(c), mysql_error(c), on->describe(), request_));
-    }
-    const auto* bytes = reinterpret_cast<const std::byte*>(c->net.read_pos);
-    const auto head = std::to_integer<unsigned>(bytes[0]);
-    if (head == 0xfe && size < 9)
+    const auto event = next_event(*on, request_);
+    if (!event && stop_->raised())
+      return fail(errc::cancelled, "{}: stopped", on->describe());
+    if (!event)
+      return tl::unexpected(event.error());
+    if (!*event)
       return fail(errc::source_unavailable, "{}: the server ended the log's stream",
                   on->describe());
-    if (head != 0)
-      return fail(errc::malformed_message,
-                  "{}: a packet of the log's stream begins with {:#04x}: semi-synchronous "
-                  "replication was not asked for",
-                  on->describe(), head);
-    if (!events_.push({bytes + 1, size - 1}))
+    if (!events_.push(**event))
       return {};
   }
 }
 
-result<void> log_dump::prepare(connection& on) {
-  constexpr auto doing = "prepare to read the log";
-  const auto found = on.query("SELECT @@GLOBAL.binlog_checksum", doing);
-  if (!found)
-    return tl::unexpected(found.error());
-  const std::string algorithm{found->text(0, 0)};
-  negotiated_ = algorithm == "CRC32" ? checksum::crc32 : checksum::off;
-  // Events of the file come with their checksums as they are, whatever is agreed on; but the server
-  // refuses whoever says nothing.
-  auto settings = fmt::format("SET @master_binlog_checksum = {}, "
-                              "@master_heartbeat_period = 1000000000",
-                              quote_literal(algorithm));
-  if (on.version().is_mariadb) {
-    settings += ", @mariadb_slave_capability = 4";
-    if (request_.gtids)
-      settings += ", @slave_connect_state = " + quote_literal(*request_.gtids) +
-                  ", @slave_gtid_strict_mode = 1, @slave_gtid_ignore_duplicates = 0";
-  } else {
-    // The server ends an older stream with the same UUID, as it does with the same server_id.
-    const auto id = fmt::format("{:08x}-cdc0-0000-0000-000000000000", request_.server_id);
-    settings += fmt::format(", @source_binlog_checksum = {}, "
-                            "@source_heartbeat_period = 1000000000, @replica_uuid = '{}', "
-                            "@slave_uuid = '{}'",
-                            quote_literal(algorithm), id, id);
-  }
-  return on.run(settings, doing);
+result<checksum> ask_for_log(connection& on, const dump_request& request) {
+  const auto negotiated = prepare(on, request);
+  if (!negotiated)
+    return negotiated;
+  if (auto sent = command(on, request); !sent)
+    return tl::unexpected(sent.error());
+  return negotiated;
 }
 
-result<void> log_dump::command(connection& on) const {
-  std::string arguments;
-  const auto with_set = request_.gtids && !on.version().is_mariadb;
-  if (with_set) {
-    put(arguments, 4, 2); // BINLOG_THROUGH_GTID
-    put(arguments, request_.server_id, 4);
-    put(arguments, 0, 4);
-    put(arguments, 4, 8);
-    put(arguments, request_.gtids->size(), 4);
-    arguments += *request_.gtids;
-  } else {
-    put(arguments, request_.gtids ? 4 : request_.from.offset, 4);
-    put(arguments, 0, 2);
-    put(arguments, request_.server_id, 4);
-    if (!request_.gtids)
-      arguments += request_.from.file;
-  }
+result<std::optional<std::span<const std::byte>>> next_event(connection& on,
+                                                             const dump_request& request) {
   auto* c = on.handle();
-  if (c->methods->db_command(c, with_set ? by_gtid : by_place, arguments.data(), arguments.size(),
-                             1, nullptr) != 0)
-    return tl::unexpected(on.failure("ask for the log"));
-  return {};
+  const auto size = mysql_net_read_packet(c);
+  if (size == packet_error)
+    return tl::unexpected(judge_dump_error(mysql_errno(c), mysql_error(c), on.describe(), request));
+  const auto* bytes = reinterpret_cast<const std::byte*>(c->net.read_pos);
+  const auto head = std::to_integer<unsigned>(bytes[0]);
+  if (head == 0xfe && size < 9)
+    return std::nullopt;
+  if (head != 0)
+    return fail(errc::malformed_message,
+                "{}: a packet of the log's stream begins with {:#04x}: semi-synchronous "
+                "replication was not asked for",
+                on.describe(), head);
+  return std::span{bytes + 1, size - 1};
 }
 
 error judge_dump_error(unsigned number, std::string_view message, std::string_view server,

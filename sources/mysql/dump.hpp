@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -16,10 +18,12 @@
 
 namespace cdc::sources::mysql {
 
+class connection;
+
 /// From where a server is asked for its log.
 struct dump_request {
   endpoint to;
-  std::uint32_t server_id = 0; ///< As which replica.
+  std::uint32_t server_id = 0; ///< As which replica; 0: as none, to the log's end.
   log_place from;
   /// Instead of `from`: what was read already. MySQL: COM_BINLOG_DUMP_GTID's set, encoded; MariaDB:
   /// the state's text.
@@ -47,8 +51,6 @@ public:
 private:
   void run();
   [[nodiscard]] result<void> read();
-  [[nodiscard]] result<void> prepare(connection& on);
-  [[nodiscard]] result<void> command(connection& on) const;
 
   dump_request request_;
   event_queue events_;
@@ -56,6 +58,15 @@ private:
   std::shared_ptr<stop_signal> stop_ = std::make_shared<stop_signal>();
   std::thread thread_;
 };
+
+/// Asks a server for its log over a connection that is of no use for anything else afterwards. What
+/// the events have that the server makes up itself.
+[[nodiscard]] result<checksum> ask_for_log(connection& on, const dump_request& request);
+
+/// The next event, its header first, valid until the next call; none: the server ended the log's
+/// stream.
+[[nodiscard]] result<std::optional<std::span<const std::byte>>>
+next_event(connection& on, const dump_request& request);
 
 /// What the server says when it does not send its log, in our words.
 [[nodiscard]] error judge_dump_error(unsigned number, std::string_view message,

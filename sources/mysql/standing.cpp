@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sources/mysql/binlog/event.hpp"
+#include "sources/mysql/dump.hpp"
 #include "sources/mysql/endpoint.hpp"
-#include "sources/mysql/glance.hpp"
 #include "sources/mysql/setup.hpp"
 
 namespace cdc::sources::mysql {
@@ -90,19 +90,23 @@ result<std::optional<std::chrono::seconds>> read_age_behind(const config::source
   const auto now = on->query("SELECT UNIX_TIMESTAMP()", "ask for the time");
   if (!now)
     return tl::unexpected(now.error());
-  std::optional<std::chrono::seconds> out;
-  const auto read = glance(*on, from, [&](std::span<const std::byte> event) {
+  const dump_request request{.to = {}, .server_id = 0, .from = from, .gtids = {}};
+  if (const auto asked = ask_for_log(*on, request); !asked)
+    return tl::unexpected(asked.error());
+  for (;;) {
+    const auto read = next_event(*on, request);
+    if (!read)
+      return tl::unexpected(read.error());
+    if (!*read)
+      return std::nullopt;
+    const auto event = **read;
     if (event.size() < event_header_size || !begins_transaction(event[4]))
-      return true;
+      continue;
     std::uint32_t committed = 0;
     std::memcpy(&committed, event.data(), sizeof committed);
     const auto age = now->number<std::int64_t>(0, 0) - std::int64_t{committed};
-    out = std::chrono::seconds{std::max<std::int64_t>(age, 0)};
-    return false;
-  });
-  if (!read)
-    return tl::unexpected(read.error());
-  return out;
+    return std::chrono::seconds{std::max<std::int64_t>(age, 0)};
+  }
 }
 
 std::string judge_resume(const binlog_standing& log, position resume) {
