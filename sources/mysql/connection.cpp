@@ -108,15 +108,15 @@ void connection::release::operator()(st_mysql_res* from) const noexcept {
 }
 
 connection::connection(st_mysql* from, const endpoint& to, std::shared_ptr<stop_signal> stop)
-    : from_(from), description_(to.describe()), stop_(std::move(stop)) {
+    : from_(from), description_(to.describe()), database_(to.database), stop_(std::move(stop)) {
   // nop
 }
 
 connection::connection(connection&& other) noexcept
     : from_(std::move(other.from_)), description_(std::move(other.description_)),
-      stop_(std::move(other.stop_)), version_(std::move(other.version_)),
-      socket_(std::exchange(other.socket_, -1)), rows_(std::move(other.rows_)),
-      doing_(std::move(other.doing_)), is_broken_(other.is_broken_) {
+      database_(std::move(other.database_)), stop_(std::move(other.stop_)),
+      version_(std::move(other.version_)), socket_(std::exchange(other.socket_, -1)),
+      rows_(std::move(other.rows_)), doing_(std::move(other.doing_)), is_broken_(other.is_broken_) {
   // nop
 }
 
@@ -126,6 +126,7 @@ connection& connection::operator=(connection&& other) noexcept {
   let_go();
   from_ = std::move(other.from_);
   description_ = std::move(other.description_);
+  database_ = std::move(other.database_);
   stop_ = std::move(other.stop_);
   version_ = std::move(other.version_);
   socket_ = std::exchange(other.socket_, -1);
@@ -172,6 +173,12 @@ result<connection> connection::open(const endpoint& to, std::shared_ptr<stop_sig
   if (auto pinned = out.run(settings, "set the session up"); !pinned)
     return tl::unexpected(pinned.error());
   return out;
+}
+
+result<connection> connection::open(const config::source_config& source, std::string_view role,
+                                    std::shared_ptr<stop_signal> stop) {
+  const auto to = endpoint::make(source, role);
+  return to ? open(*to, std::move(stop)) : result<connection>{tl::unexpected(to.error())};
 }
 
 void connection::set_options(const endpoint& to) {

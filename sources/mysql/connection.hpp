@@ -83,6 +83,10 @@ public:
   /// `stop` may be null. Connects within endpoint::connect_timeout.
   [[nodiscard]] static result<connection> open(const endpoint& to,
                                                std::shared_ptr<stop_signal> stop = nullptr);
+  /// To what [source] says; `role` as in endpoint::make().
+  [[nodiscard]] static result<connection> open(const config::source_config& source,
+                                               std::string_view role,
+                                               std::shared_ptr<stop_signal> stop = nullptr);
 
   connection(connection&&) noexcept;
   connection& operator=(connection&&) noexcept;
@@ -104,6 +108,7 @@ public:
   [[nodiscard]] const server_version& version() const noexcept { return version_; }
   [[nodiscard]] std::uint64_t id() const noexcept; ///< CONNECTION_ID().
   [[nodiscard]] const std::string& describe() const noexcept { return description_; }
+  [[nodiscard]] const std::string& database() const noexcept { return database_; } ///< endpoint's.
   [[nodiscard]] bool broken() const noexcept { return is_broken_; }
   [[nodiscard]] bool is_encrypted() const noexcept;
 
@@ -131,6 +136,7 @@ private:
 
   std::unique_ptr<st_mysql, close> from_;
   std::string description_;
+  std::string database_;
   std::shared_ptr<stop_signal> stop_;
   server_version version_;
   int socket_ = -1; ///< That `stop_` watches.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sources/mysql/endpoint.hpp"
+#include "sources/mysql/setup.hpp"
 
 namespace cdc::sources::mysql {
 
@@ -26,18 +26,15 @@ result<position> spoken_places::token(const log_place& at) const {
   return at_.token(at.file, at.offset);
 }
 
-result<rows> log_end::run() {
+result<log_place> log_end::run() {
   const auto is_kept = on_.has_value();
   if (!on_) {
-    const auto to = endpoint::make(source_, "log end");
-    if (!to)
-      return tl::unexpected(to.error());
-    auto opened = connection::open(*to);
+    auto opened = connection::open(source_, "log end");
     if (!opened)
       return tl::unexpected(opened.error());
     on_ = *std::move(opened);
   }
-  auto said = on_->query(binlog_status_statement(on_->version()), "ask for the log's end");
+  auto said = read_log_end(*on_);
   if (said)
     return said;
   on_.reset();
@@ -46,11 +43,7 @@ result<rows> log_end::run() {
 
 result<position> log_end::ask() {
   const auto said = run();
-  if (!said)
-    return tl::unexpected(said.error());
-  if (said->empty())
-    return fail(errc::source_misconfigured, "{}: the server writes no binary log", on_->describe());
-  return places_->token({std::string{said->text(0, 0)}, said->number<std::uint64_t>(0, 1)});
+  return said ? places_->token(*said) : tl::unexpected(said.error());
 }
 
 } // namespace cdc::sources::mysql

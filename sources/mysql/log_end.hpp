@@ -42,7 +42,7 @@ public:
   [[nodiscard]] result<position> ask();
 
 private:
-  [[nodiscard]] result<rows> run();
+  [[nodiscard]] result<log_place> run();
 
   config::source_config source_;
   std::shared_ptr<const spoken_places> places_;

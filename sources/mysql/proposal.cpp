@@ -7,7 +7,6 @@
 #include "config/table_pattern.hpp"
 #include "sources/mysql/catalogue.hpp"
 #include "sources/mysql/connection.hpp"
-#include "sources/mysql/endpoint.hpp"
 #include "sources/mysql/rights.hpp"
 
 namespace cdc::sources::mysql {
@@ -112,17 +111,14 @@ result<proposed_table> propose(connection& on, const listed_table& table,
 
 result<proposal> propose_tables(const config::source_config& source,
                                 std::span<const std::string> names) {
-  const auto to = endpoint::make(source, "init");
-  if (!to)
-    return tl::unexpected(to.error());
-  auto on = connection::open(*to);
+  auto on = connection::open(source, "init");
   if (!on)
     return tl::unexpected(on.error());
-  proposal out{to->database, on->describe(), {}};
+  proposal out{on->database(), on->describe(), {}};
   const auto tables = catalogue{*on}.tables();
   if (!tables)
     return tl::unexpected(tables.error());
-  const auto chosen = choose(*tables, names, to->database);
+  const auto chosen = choose(*tables, names, on->database());
   if (!chosen)
     return tl::unexpected(chosen.error());
   const auto transactional = read_transactional_engines(*on);

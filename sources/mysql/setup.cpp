@@ -55,14 +55,14 @@ std::string of(const settings& all, std::string_view name) {
 }
 
 stream_identity make_identity(const settings& all, const connection& on,
-                              const config::source_config& source, std::string database) {
+                              const config::source_config& source) {
   return {.source = "mysql",
           .server = on.version().is_mariadb
                         ? fmt::format("server_id {}, domain {}", of(all, "server_id"),
                                       of(all, "gtid_domain_id"))
                         : of(all, "server_uuid"),
           .stream = std::to_string(source.server_id),
-          .database = std::move(database),
+          .database = on.database(),
           .publication = {}};
 }
 
@@ -175,14 +175,13 @@ result<void> choose(connection& on, std::span<const config::sync_config> section
 }
 
 result<void> inspect_on(connection& on, const config::source_config& source,
-                        const std::string& database, std::span<const config::sync_config> sections,
-                        inspection& out) {
+                        std::span<const config::sync_config> sections, inspection& out) {
   survey into{out};
   out.version = on.version();
   const auto all = read_settings(on);
   if (!all)
     return tl::unexpected(all.error());
-  out.identity = make_identity(*all, on, source, database);
+  out.identity = make_identity(*all, on, source);
   judge_settings(*all, on, into);
   if (of(*all, "server_id") == std::to_string(source.server_id))
     into.bad(errc::invalid_config,
@@ -203,15 +202,6 @@ result<void> inspect_on(connection& on, const config::source_config& source,
   return choose(on, sections, out, into);
 }
 
-result<connection> connect(const config::source_config& source, std::string_view role,
-                           std::shared_ptr<stop_signal> stop, std::string& database) {
-  const auto to = endpoint::make(source, role);
-  if (!to)
-    return tl::unexpected(to.error());
-  database = to->database;
-  return connection::open(*to, std::move(stop));
-}
-
 std::optional<error> refusal(const inspection& from) {
   std::optional<error> out;
   for (const auto& each : from.findings) {
@@ -223,24 +213,6 @@ std::optional<error> refusal(const inspection& from) {
       out->detail += "\n" + each.text;
   }
   return out;
-}
-
-result<void> check_resume(position resume, const prepared_source& source, const log_standing& log) {
-  constexpr auto ways_on =
-      "load the targets anew (run --fresh-start-and-load), or point the URL at a server that "
-      "still has it";
-  const auto place = source.at.place(resume);
-  if (std::ranges::find(log.files, place.file) == log.files.end())
-    return fail(errc::position_lost,
-                "{} is needed from {} on, and the server has purged it (its oldest is {}): {}",
-                place.file, to_string(place), log.files.empty() ? "none" : log.files.front(),
-                ways_on);
-  if (resume > source.start)
-    return fail(errc::position_lost,
-                "the targets stand at {}, behind the end of the server's log at {}: it was reset, "
-                "or this is another server: {}",
-                to_string(place), to_string(log.end), ways_on);
-  return {};
 }
 
 /// The GTIDs that transactions hold which are about to commit: `uuid:23#7:24#9`.
@@ -323,17 +295,15 @@ std::optional<std::size_t> section_of(std::span<const config::sync_config> secti
 
 result<stream_identity> identify(const config::source_config& source,
                                  std::shared_ptr<stop_signal> stop) {
-  std::string database;
-  auto on = connect(source, "setup", std::move(stop), database);
-  if (!on)
-    return tl::unexpected(on.error());
-  const auto all = read_settings(*on);
-  if (!all)
-    return tl::unexpected(all.error());
-  return make_identity(*all, *on, source, database);
+  auto on = connection::open(source, "setup", std::move(stop));
+  return on ? identify(*on, source) : tl::unexpected(on.error());
 }
 
-result<log_standing> read_log(connection& on) {
+result<stream_identity> identify(connection& on, const config::source_config& source) {
+  return read_settings(on).map([&](const settings& all) { return make_identity(all, on, source); });
+}
+
+result<log_place> read_log_end(connection& on) {
   auto end = on.query(binlog_status_statement(on.version()), "ask for the log's end");
   if (!end && end.error().code == errc::permission_denied)
     end.error().detail += on.version().is_mariadb
@@ -343,6 +313,13 @@ result<log_standing> read_log(connection& on) {
     return tl::unexpected(end.error());
   if (end->empty())
     return fail(errc::source_misconfigured, "{}: the server writes no binary log", on.describe());
+  return log_place{std::string{end->text(0, 0)}, end->number<std::uint64_t>(0, 1)};
+}
+
+result<log_standing> read_log(connection& on) {
+  auto end = read_log_end(on);
+  if (!end)
+    return tl::unexpected(end.error());
   const auto files = on.query("SHOW BINARY LOGS", "list the log's files");
   if (!files)
     return tl::unexpected(files.error());
@@ -352,7 +329,7 @@ result<log_standing> read_log(connection& on) {
   if (!gtids)
     return tl::unexpected(gtids.error());
   log_standing out;
-  out.end = {std::string{end->text(0, 0)}, end->number<std::uint64_t>(0, 1)};
+  out.end = *std::move(end);
   for (std::size_t row = 0; row < files->size(); ++row)
     out.files.emplace_back(files->text(row, 0));
   out.gtids = gtids->text(0, 0);
@@ -360,29 +337,48 @@ result<log_standing> read_log(connection& on) {
   return out;
 }
 
+result<void> check_resume(position resume, const coordinates& at, const log_standing& log) {
+  constexpr auto ways_on =
+      "load the targets anew (run --fresh-start-and-load), or point the URL at a server that "
+      "still has it";
+  const auto place = at.place(resume);
+  if (std::ranges::find(log.files, place.file) == log.files.end())
+    return fail(errc::position_lost,
+                "{} is needed from {} on, and the server has purged it (its oldest is {}): {}",
+                place.file, to_string(place), log.files.empty() ? "none" : log.files.front(),
+                ways_on);
+  const auto end = at.token(log.end.file, log.end.offset);
+  if (!end)
+    return tl::unexpected(end.error());
+  if (resume > *end)
+    return fail(errc::position_lost,
+                "the targets stand at {}, behind the end of the server's log at {}: it was reset, "
+                "or this is another server: {}",
+                to_string(place), to_string(log.end), ways_on);
+  return {};
+}
+
 inspection inspect(const config::source_config& source,
                    std::span<const config::sync_config> sections,
                    std::shared_ptr<stop_signal> stop) {
   inspection out;
   survey into{out};
-  std::string database;
-  auto on = connect(source, "inspect", std::move(stop), database);
+  auto on = connection::open(source, "inspect", std::move(stop));
   if (!on) {
     into.bad(on.error().code, on.error().detail);
     return out;
   }
-  if (auto looked = inspect_on(*on, source, database, sections, out); !looked)
+  if (auto looked = inspect_on(*on, source, sections, out); !looked)
     into.bad(looked.error().code, looked.error().detail);
   return out;
 }
 
 result<prepared_source> prepare_source(const setup_request& request) {
-  std::string database;
-  auto on = connect(request.source, "setup", request.stop, database);
+  auto on = connection::open(request.source, "setup", request.stop);
   if (!on)
     return tl::unexpected(on.error());
   inspection found;
-  if (auto looked = inspect_on(*on, request.source, database, request.sections, found); !looked)
+  if (auto looked = inspect_on(*on, request.source, request.sections, found); !looked)
     return tl::unexpected(looked.error());
   if (const auto refused = refusal(found))
     return tl::unexpected(*refused);
@@ -403,7 +399,7 @@ result<prepared_source> prepare_source(const setup_request& request) {
   out.start = *end;
   for (const auto& resume : request.resumes)
     if (resume)
-      if (auto good = check_resume(*resume, out, *found.log); !good)
+      if (auto good = check_resume(*resume, out.at, *found.log); !good)
         return tl::unexpected(good.error());
   if (std::ranges::any_of(request.resumes, [](const auto& each) { return !each; }))
     if (auto good = check_first_start(*on); !good)

@@ -46,7 +46,15 @@ struct inspection {
 [[nodiscard]] result<stream_identity> identify(const config::source_config& source,
                                                std::shared_ptr<stop_signal> stop = nullptr);
 
+/// The same, over a connection that is there.
+[[nodiscard]] result<stream_identity> identify(connection& on, const config::source_config& source);
+
+[[nodiscard]] result<log_place> read_log_end(connection& on);
 [[nodiscard]] result<log_standing> read_log(connection& on);
+
+/// Whether what resumes there can go on with this log: errc::position_lost says why not.
+[[nodiscard]] result<void> check_resume(position resume, const coordinates& at,
+                                        const log_standing& log);
 
 /// Everything that can be said about the source before it is read.
 [[nodiscard]] inspection inspect(const config::source_config& source,

@@ -9,15 +9,11 @@
 
 #include "sources/mysql/binlog/event.hpp"
 #include "sources/mysql/dump.hpp"
-#include "sources/mysql/endpoint.hpp"
 #include "sources/mysql/setup.hpp"
 
 namespace cdc::sources::mysql {
 
 namespace {
-
-constexpr auto ways_on = "put the target back to what it was, or load anew: run "
-                         "--fresh-start-and-load";
 
 bool begins_transaction(std::byte type) noexcept {
   switch (static_cast<event_type>(type)) {
@@ -29,13 +25,6 @@ bool begins_transaction(std::byte type) noexcept {
     default:
       return false;
   }
-}
-
-result<connection> connect(const config::source_config& source) {
-  auto to = endpoint::make(source, "status");
-  if (!to)
-    return tl::unexpected(to.error());
-  return connection::open(*to);
 }
 
 } // namespace
@@ -51,18 +40,18 @@ log_pressure binlog_standing::behind(position needed) const {
 }
 
 result<binlog_standing> read_binlog(const config::source_config& source) {
-  auto identity = identify(source);
-  if (!identity)
-    return tl::unexpected(identity.error());
-  auto on = connect(source);
+  auto on = connection::open(source, "status");
   if (!on)
     return tl::unexpected(on.error());
+  auto identity = identify(*on, source);
+  if (!identity)
+    return tl::unexpected(identity.error());
   binlog_standing out;
   out.identity = *std::move(identity);
   out.version = on->version();
-  const auto log = read_log(*on);
-  if (!log)
-    return tl::unexpected(log.error());
+  const auto last = read_log_end(*on);
+  if (!last)
+    return tl::unexpected(last.error());
   auto files = read_binlogs(*on);
   if (!files)
     return tl::unexpected(files.error());
@@ -71,11 +60,11 @@ result<binlog_standing> read_binlog(const config::source_config& source) {
   if (!kept)
     return tl::unexpected(kept.error());
   out.kept = *kept;
-  auto at = coordinates::starting_in(log->end.file);
+  auto at = coordinates::starting_in(last->file);
   if (!at)
     return tl::unexpected(at.error());
   out.at = *std::move(at);
-  const auto end = out.at.token(log->end.file, log->end.offset);
+  const auto end = out.at.token(last->file, last->offset);
   if (!end)
     return tl::unexpected(end.error());
   out.end = *end;
@@ -84,7 +73,7 @@ result<binlog_standing> read_binlog(const config::source_config& source) {
 
 result<std::optional<std::chrono::seconds>> read_age_behind(const config::source_config& source,
                                                             const log_place& from) {
-  auto on = connect(source);
+  auto on = connection::open(source, "status");
   if (!on)
     return tl::unexpected(on.error());
   const auto now = on->query("SELECT UNIX_TIMESTAMP()", "ask for the time");
@@ -107,17 +96,6 @@ result<std::optional<std::chrono::seconds>> read_age_behind(const config::source
     const auto age = now->number<std::int64_t>(0, 0) - std::int64_t{committed};
     return std::chrono::seconds{std::max<std::int64_t>(age, 0)};
   }
-}
-
-std::string judge_resume(const binlog_standing& log, position resume) {
-  if (log.behind(resume).status == log_pressure::state::lost)
-    return fmt::format("resumes at {}, and the server has purged that (its oldest file is {}): {}",
-                       to_string(log.at.place(resume)), log.files.front().name, ways_on);
-  if (resume > log.end)
-    return fmt::format("resumes at {}, behind the end of the server's log, {}: the log was reset, "
-                       "or the source was restored: {}",
-                       to_string(log.at.place(resume)), to_string(log.at.place(log.end)), ways_on);
-  return {};
 }
 
 } // namespace cdc::sources::mysql

@@ -39,7 +39,4 @@ struct binlog_standing {
 [[nodiscard]] result<std::optional<std::chrono::seconds>>
 read_age_behind(const config::source_config& source, const log_place& from);
 
-/// What keeps a target that resumes there from going on with this log; empty: nothing.
-[[nodiscard]] std::string judge_resume(const binlog_standing& log, position resume);
-
 } // namespace cdc::sources::mysql

@@ -339,10 +339,7 @@ result<relation_ptr> reader::describe(std::uint32_t relation_oid) {
 // -- the connection -------------------------------------------------------------------------------
 
 result<connection> reader::connect() {
-  const auto to = endpoint::make(source_, options_.role);
-  if (!to)
-    return tl::unexpected(to.error());
-  auto opened = connection::open(*to, stop_);
+  auto opened = connection::open(source_, options_.role, stop_);
   if (!opened)
     return opened;
   for (const auto* statement : session_of_a_reader)

@@ -245,15 +245,6 @@ TEST(status, never_knows_a_mysql_target_without_a_checkpoint) {
   EXPECT_FALSE(has_reached(mysql_status({null}), {{0}, {}}));
 }
 
-TEST(validate, lets_a_target_resume_in_a_binlog_that_has_it) {
-  const auto log = *mysql_status({}).binlog;
-
-  EXPECT_EQ(judge_resume(log, {place("bin.000002", 4)}), "");
-  EXPECT_EQ(judge_resume(log, log.end), "");
-  EXPECT_NE(judge_resume(log, {place("bin.000001", 4)}).find("purged"), std::string::npos);
-  EXPECT_NE(judge_resume(log, {place("bin.000003", 501)}).find("was reset"), std::string::npos);
-}
-
 TEST(validate, lets_a_target_resume_between_the_slot_and_the_logs_end) {
   const auto log = *status({}).log;
 
