@@ -35,7 +35,7 @@ struct load_options {
   std::string pipeline;
   std::string sink;
   std::string slot; ///< Shown with what it holds back; empty: another coordinator does.
-  static_text pressure_words = "the source's log holds back more than max_wal_size";
+  static_text pressure_words = "";  ///< Why the load stands still under pressure.
   std::vector<relation_ptr> shapes; ///< Of the engine's tables, in their order.
   std::vector<bool>
       keyless; ///< Those that are read whole, whatever the source's key; may be short.

@@ -42,6 +42,8 @@ public:
       out.tables.push_back({table.shape, table.section});
     out.start = prepared_.start;
     out.log_end = prepared_.start;
+    out.log_name = "binlog";
+    out.under_pressure = "the server is about to purge log that is still needed";
     out.unproved = prepared_.unproved;
     out.notes = prepared_.notes;
     return out;

@@ -55,6 +55,8 @@ public:
       out.tables.push_back({table.shape, table.section, table.published_by});
     out.start = prepared_.start;
     out.log_end = *end;
+    out.log_name = config_->source.slot_name;
+    out.under_pressure = "the source's log holds back more than max_wal_size";
     out.unproved = prepared_.unproved;
     out.notes = prepared_.notes;
     return out;

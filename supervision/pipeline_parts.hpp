@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/board.hpp"
 #include "messages/checkpoint.hpp"
 #include "messages/error.hpp"
 #include "messages/position.hpp"
@@ -29,6 +30,8 @@ struct ready_source {
   position log_end; ///< The log's end, now.
   std::vector<transaction_id> unproved; ///< engine::start_point::unproved.
   std::vector<std::string> notes;
+  std::string log_name; ///< Shown with what it holds back: the slot's name. Empty: nothing is.
+  actors::static_text under_pressure = ""; ///< Why the load stands still while the log is short.
 };
 
 /// What one life of one pipeline is made of. The composition root makes it, tests fake it.

@@ -136,6 +136,8 @@ result<std::shared_ptr<life_setup>> setting_up::run() {
   life->log = std::move(*log);
   life->log_end = source->log_end;
   life->notes = std::move(source->notes);
+  life->log_name = std::move(source->log_name);
+  life->under_pressure = source->under_pressure;
   for (const auto& branch : life->branches)
     for (const auto& notice : branch.sink->take_notices())
       life->notes.push_back(branch.name + ": " + notice);

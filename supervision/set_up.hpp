@@ -32,6 +32,8 @@ struct life_setup {
   std::unique_ptr<sources::log_stream> log;
   position log_end; ///< When this life began.
   std::vector<std::string> notes;
+  std::string log_name;                    ///< As in ready_source …
+  actors::static_text under_pressure = ""; ///< … like this.
 };
 
 /// Prepares one life of a pipeline: identifies the source, opens the sinks, makes the source and

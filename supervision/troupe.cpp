@@ -158,12 +158,9 @@ private:
     options.rows_per_second = context_.config->engine.load_max_rows_per_sec;
     options.pipeline = label_;
     options.sink = setup.name;
-    const auto& source = context_.config->source;
-    const auto is_mysql = source.what == config::source_config::flavor::mysql;
     if (branch == 0)
-      options.slot = is_mysql ? "binlog" : source.slot_name;
-    if (is_mysql)
-      options.pressure_words = "the server is about to purge log that is still needed";
+      options.slot = setup_.log_name;
+    options.pressure_words = setup_.under_pressure;
     options.shapes = setup.shapes;
     options.keyless = setup.keyless;
     options.progress = setup.progress;

@@ -197,6 +197,7 @@ protected:
     options.stats = board_.add(actor_kind::coordinator, "load");
     options.counts = engine_with.counts;
     options.pipeline_counts = counts;
+    options.pressure_words = "the log holds back too much";
     spawn(load_behavior, crew, options);
     run();
   }
