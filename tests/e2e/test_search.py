@@ -347,7 +347,7 @@ def test_V013_requests_of_a_dead_process_that_arrive_late_change_nothing(databas
                                     f"INSERT INTO public.t SELECT j, 'again {i}' FROM generate_series(1, 1000) j WHERE j % 7 = {i}",
                                     f"DELETE FROM public.t WHERE id % 11 = {i}")
             time.sleep(0.02 * i)
-            late.stalled = True
+            late.holding = True
             database.run(f"UPDATE public.t SET v = 'late {i}' WHERE id % 5 = {i % 5}", f"DELETE FROM public.t WHERE id % 13 = {i}",
                          f"UPDATE public.t SET id = id + 2000000 WHERE id % 17 = {i} AND id < 1000000")
             eventually(lambda: late.sent > late.asked, what="a request that is held back")
@@ -356,7 +356,7 @@ def test_V013_requests_of_a_dead_process_that_arrive_late_change_nothing(databas
             database.run(f"DELETE FROM public.t WHERE id % 3 = {i % 3} AND id > 1000", f"UPDATE public.t SET v = 'newer {i}' WHERE id % 2 = 0")
             until_equal(direct, node, "public.t")
             before = late.asked
-            late.stalled = False
+            late.holding = False
             eventually(lambda: late.asked > before, what="the dead process's request at the node")
             time.sleep(0.3)
             until_equal(direct, node, "public.t")

@@ -11,6 +11,7 @@ class FaultProxy:
 
     delay     seconds added to every piece, each way
     stalled   nothing is forwarded and nothing closed: a black hole
+    holding   nothing that the client sends is forwarded; answers to what was sent before are
     refusing  new connections are closed at once
     sent      bytes that the client has sent so far
     asked     bytes of them that went on to the server
@@ -20,6 +21,7 @@ class FaultProxy:
         self.upstream = port
         self.delay = 0.0
         self.stalled = False
+        self.holding = False
         self.refusing = False
         self.sent = 0
         self.asked = 0
@@ -63,7 +65,7 @@ class FaultProxy:
             while data := await reader.read(65536):
                 if not counted:
                     self.sent += len(data)
-                while self.stalled:
+                while self.stalled or (self.holding and not counted):
                     await asyncio.sleep(0.02)
                 if self.delay:
                     await asyncio.sleep(self.delay)
